@@ -1,0 +1,146 @@
+//! Dense storage: a matrix of f32 or f64 in either order, wherever its bytes are. Never copied to be transposed.
+
+use std::ops::Range;
+
+use super::{Column, Columns};
+use crate::error::{Error, Result};
+use crate::kernels::{self, Number};
+
+/// A number that dense storage can hold.
+pub trait Real: Number + bytemuck::Pod {}
+
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// In which order the values of a matrix follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// A column's values are neighbours (Fortran order).
+    ColumnMajor,
+    /// A row's values are neighbours (C order).
+    RowMajor,
+}
+
+/// A dense matrix over any buffer: `Vec<T>`, `&[T]`, or a memory map.
+pub struct Dense<T, S> {
+    buffer: S,
+    rows: usize,
+    columns: usize,
+    layout: Layout,
+    element: std::marker::PhantomData<T>,
+}
+
+/// What one thread reads in one go, in bytes: large enough to stream, small enough to balance the load.
+const BATCH_BYTES: usize = 1 << 19;
+
+impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
+    /// A matrix of `rows` by `columns` laid over `buffer`.
+    pub fn new(buffer: S, rows: usize, columns: usize, layout: Layout) -> Result<Self> {
+        let held = buffer.as_ref().len();
+        if rows.checked_mul(columns) != Some(held) {
+            return Err(Error::Data(format!("a matrix of {rows} x {columns} cannot hold {held} values")));
+        }
+        if u32::try_from(rows).is_err() {
+            return Err(Error::Data(format!("{rows} rows: at most {} are supported", u32::MAX)));
+        }
+        Ok(Self { buffer, rows, columns, layout, element: std::marker::PhantomData })
+    }
+
+    fn values(&self) -> &[T] {
+        self.buffer.as_ref()
+    }
+
+    fn column(&self, j: usize) -> &[T] {
+        &self.values()[j * self.rows..][..self.rows]
+    }
+
+    fn row_part(&self, i: usize, range: &Range<usize>) -> &[T] {
+        &self.values()[i * self.columns..][range.clone()]
+    }
+
+    fn dots_by_column(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let fours = range.len() / 4 * 4;
+        for k in (0..fours).step_by(4) {
+            let j = range.start + k;
+            let four = [self.column(j), self.column(j + 1), self.column(j + 2), self.column(j + 3)];
+            out[k..k + 4].copy_from_slice(&kernels::dot4(four, v));
+        }
+        for k in fours..range.len() {
+            out[k] = kernels::dot(self.column(range.start + k), v);
+        }
+    }
+
+    fn dots_by_row(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        let fours = self.rows / 4 * 4;
+        for i in (0..fours).step_by(4) {
+            let rows = [0, 1, 2, 3].map(|r| self.row_part(i + r, &range));
+            kernels::add_rows4(rows, [v[i], v[i + 1], v[i + 2], v[i + 3]], out);
+        }
+        for i in fours..self.rows {
+            kernels::add_scaled(v[i], self.row_part(i, &range), out);
+        }
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn len(&self) -> usize {
+        self.columns
+    }
+
+    fn dimension(&self) -> u64 {
+        self.columns as u64
+    }
+
+    fn nonzeros(&self) -> u64 {
+        self.values().len() as u64
+    }
+
+    fn id(&self, position: usize) -> u64 {
+        position as u64
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        usize::try_from(id).ok().filter(|&j| j < self.columns)
+    }
+
+    fn batch(&self) -> usize {
+        match self.layout {
+            Layout::ColumnMajor => (BATCH_BYTES / (self.rows.max(1) * size_of::<T>())).max(4),
+            // Sums for these columns should stay in the first-level cache while all rows stream by.
+            Layout::RowMajor => self.columns.div_ceil(16).next_multiple_of(64).clamp(64, 2048),
+        }
+    }
+
+    fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        match self.layout {
+            Layout::ColumnMajor => self.dots_by_column(range, v, out),
+            Layout::RowMajor => self.dots_by_row(range, v, out),
+        }
+    }
+
+    fn gather(&self, positions: &[usize]) -> Vec<Column> {
+        let mut columns = vec![Vec::with_capacity(self.rows); positions.len()];
+        match self.layout {
+            Layout::ColumnMajor => {
+                for (column, &j) in columns.iter_mut().zip(positions) {
+                    column.extend(self.column(j).iter().map(|x| x.wide()));
+                }
+            }
+            // All wanted columns in one walk over the rows: a row's pages are visited once.
+            Layout::RowMajor => {
+                for i in 0..self.rows {
+                    let row = self.row_part(i, &(0..self.columns));
+                    for (column, &j) in columns.iter_mut().zip(positions) {
+                        column.push(row[j].wide());
+                    }
+                }
+            }
+        }
+        columns.into_iter().map(Column::Dense).collect()
+    }
+}

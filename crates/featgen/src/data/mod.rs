@@ -1,0 +1,146 @@
+//! Where instances live: storage that knows bytes and nothing of learning.
+//!
+//! A storage keeps the small contract [`Columns`]. Everything above it (spaces, models) sees only that, so a new
+//! storage is one new file.
+
+mod dense;
+mod labels;
+pub mod read;
+mod sparse;
+
+use std::ops::Range;
+use std::path::Path;
+
+pub use dense::{Dense, Layout, Real};
+pub(crate) use labels::same_number;
+pub use labels::{Binary, ClassWeights, Labels};
+pub use sparse::{Sparse, SparseRows, Values};
+
+use crate::error::Result;
+
+/// Instances stored so that one feature's values can be read together.
+///
+/// Columns are addressed by *position*, `0..len()`, in increasing order of their *id*. A storage holds only columns that
+/// occur, so ids may be any `u64` (hashed features are normal) and `len()` may be far below [`dimension`](Columns::dimension).
+///
+/// Sums over one column run in an order fixed by the storage alone: never by threads or by which columns are asked for
+/// together. That is what makes results the same, bit for bit, on any number of threads.
+pub trait Columns: Send + Sync {
+    /// Number of instances.
+    fn rows(&self) -> usize;
+
+    /// Number of columns held.
+    fn len(&self) -> usize;
+
+    /// Whether no column is held.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One more than the largest id: how many features the data have, counting those that never occur.
+    fn dimension(&self) -> u64;
+
+    /// Number of stored values: all of them in dense storage.
+    fn nonzeros(&self) -> u64;
+
+    /// The id of the column at `position`.
+    fn id(&self, position: usize) -> u64;
+
+    /// Where the column `id` is, if it occurs.
+    fn position(&self, id: u64) -> Option<usize>;
+
+    /// How many neighbouring columns are best read in one go by one thread.
+    fn batch(&self) -> usize;
+
+    /// `out[k] = sum_i v[i] * x[i, range.start + k]`.
+    fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]);
+
+    /// Copies of the columns at `positions`, in that order.
+    fn gather(&self, positions: &[usize]) -> Vec<Column>;
+}
+
+/// One feature's values, taken out of a storage.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// A value for every row.
+    Dense(Vec<f64>),
+    /// Values where they are not zero; rows increase.
+    Sparse {
+        /// Rows with a value.
+        rows: Vec<u32>,
+        /// Their values.
+        values: Vec<f64>,
+    },
+}
+
+impl Column {
+    /// `out[i] += weight * x[i]`.
+    pub fn add_to(&self, weight: f64, out: &mut [f64]) {
+        match self {
+            Self::Dense(values) => out.iter_mut().zip(values).for_each(|(o, x)| *o += weight * x),
+            Self::Sparse { rows, values } => {
+                rows.iter().zip(values).for_each(|(&i, x)| out[i as usize] += weight * x);
+            }
+        }
+    }
+}
+
+/// Data as a reader delivers them: columns, labels, and names where the source has them.
+pub struct Dataset {
+    /// The features' values.
+    pub columns: Box<dyn Columns>,
+    /// The instances' classes; empty if the source has none.
+    pub labels: Labels,
+    /// What the features are called.
+    pub names: Names,
+    /// Where the data came from, for messages.
+    pub source: String,
+}
+
+/// What features are called.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Names {
+    list: Vec<String>,
+    identify: bool,
+}
+
+impl Names {
+    /// Names that are only shown: features are still told apart by their number.
+    pub fn shown(list: Vec<String>) -> Self {
+        Self { list, identify: false }
+    }
+
+    /// Names that identify features, like the header of a table: other data may hold them in another order.
+    pub fn identifying(list: Vec<String>) -> Self {
+        Self { list, identify: true }
+    }
+
+    /// The name of feature `id`, if it has one.
+    pub fn get(&self, id: u64) -> Option<&str> {
+        self.list.get(usize::try_from(id).ok()?).map(String::as_str)
+    }
+
+    /// The name of feature `id`, or its number counted from 1.
+    pub fn show(&self, id: u64) -> String {
+        self.get(id).map_or_else(|| (u128::from(id) + 1).to_string(), str::to_owned)
+    }
+
+    /// Whether features are told apart by name rather than by number.
+    pub fn identify(&self) -> bool {
+        self.identify
+    }
+
+    /// All names, in order of feature number; may be empty.
+    pub fn list(&self) -> &[String] {
+        &self.list
+    }
+}
+
+impl Dataset {
+    /// Reads a file, recognised by its content: svmlight text, the same compressed, or CSV. `-` is standard input.
+    ///
+    /// Formats that need to be told more (NumPy arrays need labels) are read with [`read::Reader`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        read::Reader::new().read(path)
+    }
+}

@@ -1,0 +1,192 @@
+//! Sparse storage by columns, holding only columns that occur and only as many bytes per value as the values need.
+
+use std::ops::Range;
+
+use super::{Column, Columns};
+use crate::error::{Error, Result};
+use crate::kernels;
+
+/// The values of sparse storage, in the narrowest form that holds them exactly.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Every stored value is 1: nothing is kept.
+    Ones,
+    /// Every value is exactly a 32-bit float.
+    F32(Vec<f32>),
+    /// Anything else.
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// The value at `k`.
+    #[inline]
+    pub fn get(&self, k: usize) -> f64 {
+        match self {
+            Self::Ones => 1.0,
+            Self::F32(x) => f64::from(x[k]),
+            Self::F64(x) => x[k],
+        }
+    }
+}
+
+/// Compressed sparse columns: `u32` rows, `u64` pointers, any `u64` ids.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sparse {
+    rows: usize,
+    dimension: u64,
+    ids: Vec<u64>,
+    pointers: Vec<u64>,
+    indices: Vec<u32>,
+    values: Values,
+}
+
+/// Stored values that one thread reads in one go.
+const BATCH_VALUES: u64 = 1 << 16;
+
+impl Sparse {
+    /// From its parts. `ids` increase; column `k` holds rows `indices[pointers[k]..pointers[k + 1]]`, increasing.
+    pub fn new(
+        rows: usize,
+        dimension: u64,
+        ids: Vec<u64>,
+        pointers: Vec<u64>,
+        indices: Vec<u32>,
+        values: Values,
+    ) -> Result<Self> {
+        let wrong = |what: &str| Err(Error::Data(format!("sparse columns: {what}")));
+        let held = indices.len();
+        let stored = match &values {
+            Values::Ones => held,
+            Values::F32(x) => x.len(),
+            Values::F64(x) => x.len(),
+        };
+        if u32::try_from(rows).is_err() {
+            return wrong("more rows than 32 bits can count");
+        }
+        if stored != held || pointers.len() != ids.len() + 1 {
+            return wrong("arrays of different lengths");
+        }
+        if pointers[0] != 0 || pointers[ids.len()] != held as u64 || !pointers.is_sorted() {
+            return wrong("pointers must rise from 0 to the number of values");
+        }
+        if !ids.windows(2).all(|w| w[0] < w[1]) || ids.last().is_some_and(|&id| id >= dimension) {
+            return wrong("ids must increase and stay below the dimension");
+        }
+        let increasing =
+            |w: &[u64]| indices[w[0] as usize..w[1] as usize].windows(2).all(|pair| pair[0] < pair[1]);
+        if !pointers.windows(2).all(increasing) || indices.iter().any(|&i| i as usize >= rows) {
+            return wrong("rows of a column must increase and exist");
+        }
+        Ok(Self { rows, dimension, ids, pointers, indices, values })
+    }
+
+    fn range(&self, position: usize) -> Range<usize> {
+        self.pointers[position] as usize..self.pointers[position + 1] as usize
+    }
+
+    /// The same values by rows, for whoever must read an instance's features together. Twice the memory while both live.
+    pub fn to_rows(&self) -> SparseRows {
+        let mut pointers = vec![0u64; self.rows + 1];
+        for &i in &self.indices {
+            pointers[i as usize + 1] += 1;
+        }
+        for i in 0..self.rows {
+            pointers[i + 1] += pointers[i];
+        }
+        let mut next: Vec<u64> = pointers[..self.rows].to_vec();
+        let mut positions = vec![0u32; self.indices.len()];
+        let mut from = vec![0u64; self.indices.len()];
+        for position in 0..self.ids.len() {
+            for k in self.range(position) {
+                let slot = &mut next[self.indices[k] as usize];
+                positions[*slot as usize] = position as u32;
+                from[*slot as usize] = k as u64;
+                *slot += 1;
+            }
+        }
+        let values = match &self.values {
+            Values::Ones => Values::Ones,
+            Values::F32(x) => Values::F32(from.iter().map(|&k| x[k as usize]).collect()),
+            Values::F64(x) => Values::F64(from.iter().map(|&k| x[k as usize]).collect()),
+        };
+        SparseRows { pointers, positions, values }
+    }
+}
+
+impl Columns for Sparse {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn dimension(&self) -> u64 {
+        self.dimension
+    }
+
+    fn nonzeros(&self) -> u64 {
+        self.indices.len() as u64
+    }
+
+    fn id(&self, position: usize) -> u64 {
+        self.ids[position]
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        self.ids.binary_search(&id).ok()
+    }
+
+    fn batch(&self) -> usize {
+        let per_column = (self.nonzeros() / self.ids.len().max(1) as u64).max(1);
+        (BATCH_VALUES / per_column).clamp(16, 1 << 14) as usize
+    }
+
+    fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        for (out, position) in out.iter_mut().zip(range) {
+            let at = self.range(position);
+            let rows = &self.indices[at.clone()];
+            *out = match &self.values {
+                Values::Ones => kernels::sum_at(rows, v),
+                Values::F32(x) => kernels::dot_sparse(rows, &x[at], v),
+                Values::F64(x) => kernels::dot_sparse(rows, &x[at], v),
+            };
+        }
+    }
+
+    fn gather(&self, positions: &[usize]) -> Vec<Column> {
+        let copy = |&position: &usize| {
+            let at = self.range(position);
+            let rows = self.indices[at.clone()].to_vec();
+            Column::Sparse { rows, values: at.map(|k| self.values.get(k)).collect() }
+        };
+        positions.iter().map(copy).collect()
+    }
+}
+
+/// Compressed sparse rows: the row view of [`Sparse`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct SparseRows {
+    pointers: Vec<u64>,
+    positions: Vec<u32>,
+    values: Values,
+}
+
+impl SparseRows {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.pointers.len() - 1
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The columns (by position, increasing) and values of row `i`.
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let at = self.pointers[i] as usize..self.pointers[i + 1] as usize;
+        at.map(|k| (self.positions[k] as usize, self.values.get(k)))
+    }
+}

@@ -1,0 +1,43 @@
+//! featgen selects the few features that matter out of very many, and proves how good the selection is.
+//!
+//! It is the Feature Generating Machine of Tan, Tsang and Wang (JMLR 2014): each round finds, exactly, the features that
+//! violate optimality most, and refits. The same search yields a lower bound on the optimum over *all* features, so
+//! every result comes with a certified gap.
+//!
+//! ```
+//! use featgen::{LinearSpace, Machine, synth};
+//! # fn main() -> featgen::Result<()> {
+//! let made = synth::Linear { rows: 200, features: 500, relevant: 10, ..Default::default() }.generate()?;
+//! let model = Machine::new().budget(5).cost(10.0).features(20).fit(&LinearSpace::new(&made.train), &made.train.labels)?;
+//! println!("{} features, gap {:.1e}", model.selected().len(), model.certificate.gap());
+//! assert_eq!(model.selected().len(), 20);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`data`] | where instances live: storage and readers |
+//! | [`loss`] | how errors count |
+//! | [`space`] | who proposes features |
+//! | [`subproblem`] | what weights they get |
+//! | [`machine`] | the loop, its stopping rules and its certificate |
+//! | [`model`] | what is kept: terms and weights, prediction, files |
+//! | [`synth`] | data sets made from a seed |
+
+pub mod data;
+pub mod error;
+mod kernels;
+pub mod loss;
+pub mod machine;
+pub mod model;
+mod ordered;
+pub mod space;
+pub mod subproblem;
+pub mod synth;
+
+pub use data::Dataset;
+pub use error::{Error, Result};
+pub use machine::Machine;
+pub use model::Model;
+pub use space::LinearSpace;

@@ -1,0 +1,199 @@
+//! What a user may set, with the defaults of the interface; checked once, before anything runs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::data::ClassWeights;
+use crate::error::{Error, Result};
+use crate::loss::{Loss, SquaredHinge};
+use crate::subproblem;
+
+/// The feature generating machine: set what matters, then [`fit`](Machine::fit).
+///
+/// ```
+/// use featgen::Machine;
+/// let machine = Machine::new().budget(5).cost(1.0).features(20);
+/// ```
+#[derive(Clone)]
+pub struct Machine {
+    pub(super) budget: Option<usize>,
+    pub(super) cost: f64,
+    pub(super) loss: Arc<dyn Loss>,
+    pub(super) shift: bool,
+    pub(super) features: Option<usize>,
+    pub(super) max_rounds: Option<usize>,
+    pub(super) tol: Option<f64>,
+    pub(super) inner_tol: f64,
+    pub(super) inner_decrease: Option<f64>,
+    pub(super) gap: Option<f64>,
+    pub(super) solver: String,
+    pub(super) debias: Option<f64>,
+    pub(super) class_weights: ClassWeights,
+    pub(super) threads: usize,
+    pub(super) interrupt: Arc<AtomicBool>,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            budget: None,
+            cost: 10.0,
+            loss: Arc::new(SquaredHinge),
+            shift: true,
+            features: None,
+            max_rounds: None,
+            tol: None,
+            inner_tol: 1e-4,
+            inner_decrease: None,
+            gap: None,
+            solver: "auto".into(),
+            debias: None,
+            class_weights: ClassWeights::Equal,
+            threads: 0,
+            interrupt: Arc::default(),
+        }
+    }
+}
+
+impl Machine {
+    /// A machine with all defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Features added per round (B). Default 10; with [`features`](Self::features) K, K/10 within 1 and 50.
+    pub fn budget(mut self, budget: usize) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Weight of the loss against the norm (C). Default 10.
+    pub fn cost(mut self, cost: f64) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// How errors count. Default [`SquaredHinge`].
+    pub fn loss(mut self, loss: Arc<dyn Loss>) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Whether the shift b is learned. Default yes.
+    pub fn shift(mut self, shift: bool) -> Self {
+        self.shift = shift;
+        self
+    }
+
+    /// Stop with exactly this many features that carry weight; the cost is doubled until that many do.
+    pub fn features(mut self, features: usize) -> Self {
+        self.features = Some(features);
+        self
+    }
+
+    /// At most this many rounds. Default 20, but no limit with [`features`](Self::features) or [`gap`](Self::gap).
+    pub fn max_rounds(mut self, rounds: usize) -> Self {
+        self.max_rounds = Some(rounds);
+        self
+    }
+
+    /// Stop when a round lowers the objective by less than this part of its first value (the paper's eq. 35).
+    /// Default 1e-3, but off with [`features`](Self::features) or [`gap`](Self::gap).
+    pub fn tol(mut self, tol: f64) -> Self {
+        self.tol = Some(tol);
+        self
+    }
+
+    /// How exactly each round is solved: the subproblem's relative duality gap. Default 1e-4.
+    pub fn inner_tol(mut self, tol: f64) -> Self {
+        self.inner_tol = tol;
+        self
+    }
+
+    /// Stop first-order solvers by the paper's rule (eq. 37, relative decrease of one iteration) instead.
+    pub fn inner_decrease(mut self, decrease: f64) -> Self {
+        self.inner_decrease = Some(decrease);
+        self
+    }
+
+    /// Run until the certified gap to the optimum over all features is below this.
+    pub fn gap(mut self, gap: f64) -> Self {
+        self.gap = Some(gap);
+        self
+    }
+
+    /// The subproblem's solver by name: `auto`, `newton`, `apg` or `pg`.
+    pub fn solver(mut self, name: impl Into<String>) -> Self {
+        self.solver = name.into();
+        self
+    }
+
+    /// Afterwards, refit an l2 model with this cost on the selected features only.
+    pub fn debias(mut self, cost: f64) -> Self {
+        self.debias = Some(cost);
+        self
+    }
+
+    /// How much the classes count.
+    pub fn class_weights(mut self, weights: ClassWeights) -> Self {
+        self.class_weights = weights;
+        self
+    }
+
+    /// Threads to use; 0 for as many as the machine has. Results do not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// A flag that ends the run as soon as it is set; the model so far is returned.
+    pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.interrupt = flag;
+        self
+    }
+
+    /// The parameters with defaults filled in, or what is wrong with them.
+    pub(super) fn check(&self) -> Result<Plan> {
+        let positive = |name, value: f64| {
+            let reason = || Error::parameter(name, format!("must be a finite number above 0, not {value}"));
+            (value.is_finite() && value > 0.0).then_some(()).ok_or_else(reason)
+        };
+        let at_least_one = |name, value: Option<usize>| {
+            let reason = || Error::parameter(name, "must be at least 1");
+            (value != Some(0)).then_some(()).ok_or_else(reason)
+        };
+        positive("cost", self.cost)?;
+        positive("inner-tol", self.inner_tol)?;
+        for (name, value) in [
+            ("tol", self.tol.filter(|&tol| tol != 0.0)),
+            ("inner-decrease", self.inner_decrease),
+            ("gap", self.gap),
+            ("debias", self.debias),
+        ] {
+            value.map_or(Ok(()), |value| positive(name, value))?;
+        }
+        for (name, value) in
+            [("budget", self.budget), ("features", self.features), ("max-rounds", self.max_rounds)]
+        {
+            at_least_one(name, value)?;
+        }
+        if self.inner_decrease.is_some() && !subproblem::is_first_order(&self.solver) {
+            return Err(Error::parameter("inner-decrease", "only the solvers apg and pg have this rule"));
+        }
+        let open_ended = self.features.is_some() || self.gap.is_some();
+        let by_count = self.features.map_or(10, |k| (k / 10).clamp(1, 50));
+        Ok(Plan {
+            budget: self.budget.unwrap_or(by_count),
+            max_rounds: self.max_rounds.unwrap_or(if open_ended { usize::MAX } else { 20 }),
+            tol: self.tol.unwrap_or(if open_ended { 0.0 } else { 1e-3 }),
+        })
+    }
+}
+
+/// Parameters whose defaults depend on others.
+pub(super) struct Plan {
+    pub(super) budget: usize,
+    pub(super) max_rounds: usize,
+    /// 0 switches the rule off.
+    pub(super) tol: f64,
+}

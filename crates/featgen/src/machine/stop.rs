@@ -1,0 +1,52 @@
+//! Why a run ended.
+
+use serde::{Deserialize, Serialize};
+
+/// Every stop has a reason that the user can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Stop {
+    /// A round lowered the objective by less than `tol` of its first value.
+    Tolerance,
+    /// The certified gap was reached.
+    Gap,
+    /// No further feature helps at this cost.
+    Optimal,
+    /// The most rounds allowed were made.
+    Rounds,
+    /// The wanted number of features was reached.
+    Features,
+    /// No feature is left that has anything to do with the labels.
+    Exhausted,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Stop {
+    /// The reason as a sentence.
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Tolerance => "another round would hardly lower the objective",
+            Self::Gap => "the certified gap was reached",
+            Self::Optimal => "no further feature helps at this cost",
+            Self::Rounds => "the most rounds allowed were made",
+            Self::Features => "the wanted number of features was reached",
+            Self::Exhausted => "no feature with a positive score is left",
+            Self::Interrupted => "interrupted: this is the model so far",
+        }
+    }
+
+    /// The reason as one word, as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tolerance => "tolerance",
+            Self::Gap => "gap",
+            Self::Optimal => "optimal",
+            Self::Rounds => "rounds",
+            Self::Features => "features",
+            Self::Exhausted => "exhausted",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}

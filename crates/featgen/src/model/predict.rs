@@ -1,0 +1,112 @@
+//! Decision values for new data, and how good they are.
+
+use std::collections::HashMap;
+
+use super::Model;
+use crate::data::{Column, Dataset};
+use crate::error::{Error, Result};
+use crate::loss;
+use crate::space::Feature;
+
+/// How good predictions are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scores {
+    /// Part of the instances whose class is predicted rightly.
+    pub accuracy: f64,
+    /// Area under the ROC curve: how often a positive instance has the larger decision value, ties counting half.
+    /// `None` if only one class occurs.
+    pub auc: Option<f64>,
+}
+
+impl Model {
+    /// The decision value of every instance. Features that the data lack count as 0; others of the data are ignored.
+    pub fn decision(&self, data: &Dataset) -> Result<Vec<f64>> {
+        let by_name = self.by_name && data.names.identify();
+        let index: HashMap<&str, u64> = if by_name {
+            data.names.list().iter().zip(0..).map(|(name, id)| (name.as_str(), id)).collect()
+        } else {
+            HashMap::new()
+        };
+        let mut f = vec![-self.bias; data.columns.rows()];
+        for term in self.terms.iter().filter(|term| term.weight != 0.0) {
+            let Feature::Input(number) = &term.feature;
+            let id = if by_name { index.get(term.name.as_str()).copied() } else { Some(*number) };
+            if let Some(position) = id.and_then(|id| data.columns.position(id)) {
+                for column in data.columns.gather(&[position]) {
+                    check_finite(&column, &term.name, &data.source)?;
+                    column.add_to(term.weight, &mut f);
+                }
+            }
+        }
+        Ok(f)
+    }
+
+    /// The index of the class (in [`Model::classes`]) of a decision value.
+    pub fn class(&self, decision: f64) -> usize {
+        usize::from(decision > 0.0)
+    }
+
+    /// The probability of the positive class, if the loss is a likelihood and no refit with another cost followed.
+    pub fn probability(&self, decision: f64) -> Option<f64> {
+        loss::by_name(&self.loss).ok()?.probability(decision)
+    }
+
+    /// Which of the model's classes each label of `data` is; `None` if the data have no labels or others than these.
+    pub fn truth(&self, data: &Dataset) -> Option<Vec<usize>> {
+        let same = |a: &str, b: &str| a == b || crate::data::same_number(a, b);
+        let class_of = |label: &String| self.classes.iter().position(|class| same(class, label));
+        let classes: Option<Vec<usize>> = data.labels.classes().iter().map(class_of).collect();
+        let classes = classes.filter(|_| !data.labels.is_empty())?;
+        Some(data.labels.codes().iter().map(|&code| classes[code as usize]).collect())
+    }
+
+    /// How good decision values are, given the true classes.
+    pub fn scores(&self, decision: &[f64], truth: &[usize]) -> Scores {
+        let right = decision.iter().zip(truth).filter(|&(&f, &t)| self.class(f) == t).count();
+        Scores { accuracy: right as f64 / truth.len().max(1) as f64, auc: auc(decision, truth) }
+    }
+}
+
+fn check_finite(column: &Column, name: &str, source: &str) -> Result<()> {
+    let (Column::Dense(values) | Column::Sparse { values, .. }) = column;
+    if values.iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::input(source, format!("feature {name} holds a value that is not a finite number")))
+}
+
+fn auc(decision: &[f64], truth: &[usize]) -> Option<f64> {
+    let mut order: Vec<usize> = (0..truth.len()).collect();
+    order.sort_by(|&a, &b| decision[a].total_cmp(&decision[b]));
+    let positives = truth.iter().filter(|&&t| t == 1).count();
+    let negatives = truth.len() - positives;
+    if positives == 0 || negatives == 0 {
+        return None;
+    }
+    // Walk up groups of equal decision values; each positive beats the negatives below it and half of its equals.
+    let (mut wins, mut below, mut at) = (0.0, 0usize, 0);
+    while at < order.len() {
+        let value = decision[order[at]];
+        let end = at + order[at..].iter().take_while(|&&i| decision[i] == value).count();
+        let here = order[at..end].iter().filter(|&&i| truth[i] == 1).count();
+        let other = end - at - here;
+        wins += here as f64 * (below as f64 + 0.5 * other as f64);
+        below += other;
+        at = end;
+    }
+    Some(wins / (positives as f64 * negatives as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::auc;
+
+    #[test]
+    fn auc_counts_pairs() {
+        assert_eq!(auc(&[0.1, 0.2, 0.3, 0.4], &[0, 0, 1, 1]), Some(1.0));
+        assert_eq!(auc(&[0.4, 0.3, 0.2, 0.1], &[0, 0, 1, 1]), Some(0.0));
+        assert_eq!(auc(&[0.5, 0.5, 0.5, 0.5], &[0, 1, 0, 1]), Some(0.5));
+        assert_eq!(auc(&[0.1, 0.3, 0.2, 0.4], &[0, 0, 1, 1]), Some(0.75));
+        assert_eq!(auc(&[0.1, 0.2], &[1, 1]), None);
+    }
+}

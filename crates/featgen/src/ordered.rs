@@ -1,0 +1,28 @@
+//! Parallel loops over instances whose results do not depend on the number of threads.
+
+use rayon::prelude::*;
+
+/// Rows that one task handles. Fixed, so that sums are grouped the same way on any number of threads.
+const CHUNK: usize = 1 << 13;
+
+/// `sum_{i < n} term(i)`: chunks may run anywhere, their sums are added in order.
+pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let part = |c: usize| (c * CHUNK..n.min((c + 1) * CHUNK)).map(&term).sum::<f64>();
+    if n <= CHUNK {
+        return part(0);
+    }
+    let parts: Vec<f64> = (0..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
+    parts.into_iter().sum()
+}
+
+/// `out[i] = value(i)`.
+pub(crate) fn fill(out: &mut [f64], value: impl Fn(usize) -> f64 + Sync) {
+    let part = |(c, part): (usize, &mut [f64])| {
+        part.iter_mut().enumerate().for_each(|(k, out)| *out = value(c * CHUNK + k));
+    };
+    if out.len() <= CHUNK {
+        part((0, out));
+    } else {
+        out.par_chunks_mut(CHUNK).enumerate().for_each(part);
+    }
+}
