@@ -86,10 +86,10 @@ impl Labels {
             return Err(Error::Data(match self.classes.as_slice() {
                 [] => "the data have no labels".into(),
                 [only] => format!("all instances are of one class, {only}: two are needed"),
-                [a, b, c, ..] => {
-                    let k = self.classes.len();
-                    format!("the labels have {k} values ({a}, {b}, {c}{}): two are needed",
-                        if k > 3 { ", ..." } else { "" })
+                more => {
+                    let dots = if more.len() > 3 { ", ..." } else { "" };
+                    let shown = more[..more.len().min(3)].join(", ");
+                    format!("the labels have {} values ({shown}{dots}): two are needed", more.len())
                 }
             }));
         };
