@@ -34,7 +34,7 @@ fn fold(s: [f64; LANES]) -> f64 {
 }
 
 /// `sum_i x[i] * v[i]`.
-#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn dot<T: Number>(x: &[T], v: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
     let (x8, x_rest) = x.as_chunks::<LANES>();
@@ -51,7 +51,7 @@ pub(crate) fn dot<T: Number>(x: &[T], v: &[f64]) -> f64 {
 }
 
 /// Four dot products with one reading of `v`; each as [`dot`] gives it, to the bit.
-#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn dot4<T: Number>(x: [&[T]; 4], v: &[f64]) -> [f64; 4] {
     let mut sums = [[0.0; LANES]; 4];
     let (v8, v_rest) = v.as_chunks::<LANES>();
@@ -73,7 +73,7 @@ pub(crate) fn dot4<T: Number>(x: [&[T]; 4], v: &[f64]) -> [f64; 4] {
 }
 
 /// `out += sum over r of v[r] * rows[r]`, rows added in order.
-#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn add_rows4<T: Number>(rows: [&[T]; 4], v: [f64; 4], out: &mut [f64]) {
     let n = out.len();
     let rows = rows.map(|row| &row[..n]);
@@ -87,7 +87,7 @@ pub(crate) fn add_rows4<T: Number>(rows: [&[T]; 4], v: [f64; 4], out: &mut [f64]
 }
 
 /// `out += weight * x`.
-#[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn add_scaled<T: Number>(weight: f64, x: &[T], out: &mut [f64]) {
     for (o, x) in out.iter_mut().zip(x) {
         *o += weight * x.wide();

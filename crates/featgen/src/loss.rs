@@ -26,6 +26,9 @@ pub trait Loss: Send + Sync {
     /// sign that makes the dual a lower bound. Defined on `0 <= a <= dual_limit()`.
     fn conjugate(&self, a: f64) -> f64;
 
+    /// First and second derivative of [`conjugate`](Loss::conjugate); finite everywhere on its domain.
+    fn conjugate_slopes(&self, a: f64) -> (f64, f64);
+
     /// The largest feasible dual variable per unit of cost.
     fn dual_limit(&self) -> f64;
 
@@ -49,17 +52,51 @@ pub trait Loss: Send + Sync {
         ordered::fill(h, |i| costs[i] * self.curvature(z[i]));
     }
 
-    /// Along the line `z + s * dz` at a point where `z` already is: the value's first and second derivative in `s`.
-    fn slope(&self, z: &[f64], dz: &[f64], costs: &[f64]) -> (f64, f64) {
-        let first = ordered::sum(z.len(), |i| -costs[i] * self.dual(z[i]) * dz[i]);
-        let second = ordered::sum(z.len(), |i| costs[i] * self.curvature(z[i]) * dz[i] * dz[i]);
-        (first, second)
-    }
-
     /// The best lower bound that multiples of `alpha` give: `max over kappa of D(kappa alpha)`, where
     /// `D(alpha) = sum_i cost_i conjugate(alpha_i / cost_i) - top / 2` and `top`, the sum of the largest scores, is
     /// quadratic in alpha.
-    fn bound(&self, alpha: &[f64], costs: &[f64], top: f64) -> f64;
+    ///
+    /// `D` is concave in kappa, and every feasible kappa gives a valid bound: Newton's method from kappa = 1, which is
+    /// the maximum at the optimum, and exact in one step where the conjugate is quadratic.
+    fn bound(&self, alpha: &[f64], costs: &[f64], top: f64) -> f64 {
+        let ratio = |i: usize| if costs[i] > 0.0 { alpha[i] / costs[i] } else { 0.0 };
+        let largest = (0..alpha.len()).map(ratio).fold(0.0, f64::max);
+        if largest == 0.0 {
+            return 0.0;
+        }
+        let limit = self.dual_limit() / largest;
+        let expand = |kappa: f64| {
+            let each = |i: usize| {
+                let a = (kappa * ratio(i)).min(self.dual_limit());
+                let (slope, curvature) = self.conjugate_slopes(a);
+                [costs[i] * self.conjugate(a), alpha[i] * slope, alpha[i] * (ratio(i) * curvature)]
+            };
+            let [value, slope, curvature] = ordered::sums(alpha.len(), each);
+            (value - 0.5 * kappa * kappa * top, slope - kappa * top, curvature - top)
+        };
+        let (mut low, mut high) = (0.0, limit);
+        let mut kappa = limit.min(1.0);
+        let mut best = 0.0_f64;
+        for _ in 0..50 {
+            let (value, slope, curvature) = expand(kappa);
+            best = best.max(value);
+            if slope > 0.0 { low = kappa } else { high = kappa }
+            let newton = kappa - slope / curvature;
+            let next = if newton > low && newton < high {
+                newton
+            } else if high.is_finite() {
+                0.5 * (low + high)
+            } else {
+                2.0 * kappa
+            };
+            // The value is flat at the maximum: half the digits of kappa give all digits of the bound.
+            if slope == 0.0 || (next - kappa).abs() <= 1e-9 * kappa {
+                break;
+            }
+            kappa = next;
+        }
+        best
+    }
 }
 
 /// `1/2 max(0, 1 - z)^2`: the support vector machine's loss, squared.
@@ -92,17 +129,13 @@ impl Loss for SquaredHinge {
         a - 0.5 * a * a
     }
 
-    fn dual_limit(&self) -> f64 {
-        f64::INFINITY
+    #[inline]
+    fn conjugate_slopes(&self, a: f64) -> (f64, f64) {
+        (1.0 - a, -1.0)
     }
 
-    fn bound(&self, alpha: &[f64], costs: &[f64], top: f64) -> f64 {
-        // D(kappa) = kappa * linear - kappa^2 / 2 * quadratic: the maximum is in closed form.
-        let linear = ordered::sum(alpha.len(), |i| alpha[i]);
-        let curved =
-            ordered::sum(alpha.len(), |i| if costs[i] > 0.0 { alpha[i] * (alpha[i] / costs[i]) } else { 0.0 });
-        let quadratic = curved + top;
-        if quadratic > 0.0 { 0.5 * linear * (linear / quadratic) } else { 0.0 }
+    fn dual_limit(&self) -> f64 {
+        f64::INFINITY
     }
 }
 
@@ -138,59 +171,18 @@ impl Loss for Logistic {
         -(entropy(a) + entropy(1.0 - a))
     }
 
+    #[inline]
+    fn conjugate_slopes(&self, a: f64) -> (f64, f64) {
+        let (p, q) = (a.max(f64::MIN_POSITIVE), (1.0 - a).max(f64::EPSILON));
+        (q.ln() - p.ln(), -1.0 / (p * q))
+    }
+
     fn dual_limit(&self) -> f64 {
         1.0
     }
 
     fn probability(&self, f: f64) -> Option<f64> {
         Some(self.dual(-f))
-    }
-
-    fn bound(&self, alpha: &[f64], costs: &[f64], top: f64) -> f64 {
-        let ratio = |i: usize| if costs[i] > 0.0 { alpha[i] / costs[i] } else { 0.0 };
-        let largest = (0..alpha.len()).map(ratio).fold(0.0, f64::max);
-        if largest == 0.0 {
-            return 0.0;
-        }
-        let value = |kappa: f64| {
-            let each = |i: usize| costs[i] * self.conjugate((kappa * ratio(i)).min(1.0));
-            ordered::sum(alpha.len(), each) - 0.5 * kappa * kappa * top
-        };
-        let slope = |kappa: f64| {
-            let each = |i: usize| {
-                let a = kappa * ratio(i);
-                if a > 0.0 { -alpha[i] * (a / (1.0 - a).max(f64::MIN_POSITIVE)).ln() } else { 0.0 }
-            };
-            ordered::sum(alpha.len(), each) - kappa * top
-        };
-        // The bound is concave in kappa: close in on the zero of its slope. Any kappa gives a valid bound, and near
-        // the maximum the value is flat, so a few digits of kappa are enough for all digits of the bound.
-        let (mut low, mut high) = (0.0, 1.0 / largest);
-        if slope(1.0_f64.min(high)) > 0.0 {
-            low = 1.0_f64.min(high);
-        } else {
-            high = 1.0_f64.min(high);
-        }
-        let mut width = 1e-3 * (high - low);
-        if low > 0.0 {
-            // Near the optimum kappa is near 1: search outwards from there.
-            while low + width < high && slope(low + width) > 0.0 {
-                low += width;
-                width *= 4.0;
-            }
-            high = high.min(low + width);
-        } else {
-            while high - width > low && slope(high - width) < 0.0 {
-                high -= width;
-                width *= 4.0;
-            }
-            low = low.max(high - width);
-        }
-        for _ in 0..24 {
-            let middle = 0.5 * (low + high);
-            if slope(middle) > 0.0 { low = middle } else { high = middle }
-        }
-        value(low).max(value(high)).max(value(1.0_f64.min(1.0 / largest)))
     }
 }
 

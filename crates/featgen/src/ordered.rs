@@ -3,16 +3,26 @@
 use rayon::prelude::*;
 
 /// Rows that one task handles. Fixed, so that sums are grouped the same way on any number of threads.
-const CHUNK: usize = 1 << 13;
+pub(crate) const CHUNK: usize = 1 << 13;
 
-/// `sum_{i < n} term(i)`: chunks may run anywhere, their sums are added in order.
-pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
-    let part = |c: usize| (c * CHUNK..n.min((c + 1) * CHUNK)).map(&term).sum::<f64>();
+/// `sum_{i < n} terms(i)` for several sums at once: chunks may run anywhere, their sums are added in order.
+pub(crate) fn sums<const K: usize>(n: usize, terms: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {
+    let add = |mut a: [f64; K], b: [f64; K]| {
+        (0..K).for_each(|k| a[k] += b[k]);
+        a
+    };
+    let part = |c: usize| (c * CHUNK..n.min((c + 1) * CHUNK)).fold([0.0; K], |sum, i| add(sum, terms(i)));
     if n <= CHUNK {
         return part(0);
     }
-    let parts: Vec<f64> = (0..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
-    parts.into_iter().sum()
+    let parts: Vec<[f64; K]> = (0..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
+    parts.into_iter().fold([0.0; K], add)
+}
+
+/// `sum_{i < n} term(i)`.
+pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let [sum] = sums(n, |i| [term(i)]);
+    sum
 }
 
 /// `out[i] = value(i)`.

@@ -82,16 +82,9 @@ impl Labels {
 
     /// The labels as a two-class problem, with one cost per instance.
     pub fn binary(&self, cost: f64, class_weights: &ClassWeights) -> Result<Binary> {
-        let [negative, positive] = self.classes.as_slice() else {
-            return Err(Error::Data(match self.classes.as_slice() {
-                [] => "the data have no labels".into(),
-                [only] => format!("all instances are of one class, {only}: two are needed"),
-                more => {
-                    let dots = if more.len() > 3 { ", ..." } else { "" };
-                    let shown = more[..more.len().min(3)].join(", ");
-                    format!("the labels have {} values ({shown}{dots}): two are needed", more.len())
-                }
-            }));
+        let [negative, positive] = match self.classes.as_slice() {
+            [negative, positive] => [negative, positive],
+            others => return Err(Error::Data(not_two(others))),
         };
         let factors = class_weights.factors([negative, positive], self)?;
         let weight = |i: usize| self.weights.as_ref().map_or(1.0, |w| w[i]);
@@ -164,6 +157,18 @@ impl ClassWeights {
             }
         }
         Ok(factors)
+    }
+}
+
+fn not_two(classes: &[String]) -> String {
+    match classes {
+        [] => "the data have no labels".into(),
+        [only] => format!("all instances are of one class, {only}: two are needed"),
+        many => {
+            let first = many[..many.len().min(3)].join(", ");
+            let more = if many.len() > 3 { ", ..." } else { "" };
+            format!("the labels have {} values ({first}{more}): two are needed", many.len())
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::model::Round;
 
 /// Gets every round as it ends. To end a run early, set the flag of [`Machine::interrupt`](crate::Machine::interrupt).
-pub trait Observer {
+pub trait Observer: Send {
     /// A round has ended.
     fn round(&mut self, round: &Round);
 }
@@ -14,7 +14,7 @@ impl Observer for () {
 }
 
 /// Any function of a round watches.
-impl<F: FnMut(&Round)> Observer for F {
+impl<F: FnMut(&Round) + Send> Observer for F {
     fn round(&mut self, round: &Round) {
         self(round);
     }

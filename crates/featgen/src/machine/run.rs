@@ -1,0 +1,354 @@
+//! The outer loop (Algorithm 1 of the paper): ask the space, refit, ask again with what the fit leaves unexplained.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::params::{Machine, Plan};
+use super::{Observer, Stop};
+use crate::data::{Binary, Labels};
+use crate::error::{Error, Result};
+use crate::model::{Certificate, Model, Round, Seconds, Term, Training};
+use crate::space::{Feature, FeatureSpace, Scored, WorstCase};
+use crate::subproblem::{
+    self, Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals,
+};
+
+/// How often the cost may be doubled for the sake of a feature count before giving up.
+const MAX_DOUBLINGS: usize = 40;
+
+/// The tightest subproblem tolerance that numbers allow.
+const TIGHTEST: f64 = 1e-14;
+
+/// How much more exactly than the certified gap each round is solved.
+const INNER_PART: f64 = 0.1;
+
+impl Machine {
+    /// Selects features and fits them.
+    pub fn fit(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<Model> {
+        self.fit_observed(space, labels, &mut ())
+    }
+
+    /// The same, reporting every round.
+    pub fn fit_observed(
+        &self,
+        space: &dyn FeatureSpace,
+        labels: &Labels,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let plan = self.check()?;
+        if labels.len() != space.rows() {
+            let (l, n) = (labels.len(), space.rows());
+            return Err(Error::Data(format!("{l} labels for {n} instances")));
+        }
+        let labels = labels.binary(self.cost, &self.class_weights)?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads)
+            .build()
+            .map_err(|e| Error::parameter("threads", e.to_string()))?;
+        let run = Run {
+            machine: self,
+            space,
+            solver: subproblem::by_name(&self.solver)?,
+            cost: self.cost,
+            inner_tol: self.inner_tol,
+            cache: Cache::new(space.rows()),
+            features: Vec::new(),
+            index: HashMap::new(),
+            state: State { f: vec![0.0; space.rows()], ..State::default() },
+            margins: Vec::new(),
+            objective: 0.0,
+            lower_bound: 0.0,
+            rounds: Vec::new(),
+            plan,
+            labels,
+        };
+        pool.install(|| run.run(observer))
+    }
+}
+
+/// Everything that changes during a run.
+struct Run<'a> {
+    machine: &'a Machine,
+    plan: Plan,
+    space: &'a dyn FeatureSpace,
+    labels: Binary,
+    solver: Box<dyn Subproblem>,
+    /// The cost in force.
+    cost: f64,
+    /// The subproblem tolerance in force.
+    inner_tol: f64,
+    cache: Cache,
+    /// The features in the cache, each with the round that brought it.
+    features: Vec<(Feature, usize)>,
+    /// Where each is.
+    index: HashMap<Feature, u32>,
+    state: State,
+    margins: Vec<f64>,
+    objective: f64,
+    /// The best lower bound over all features at the cost in force.
+    lower_bound: f64,
+    rounds: Vec<Round>,
+}
+
+impl Run<'_> {
+    fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
+        self.start_without_features();
+        let mut first = self.objective;
+        let mut doublings = 0;
+        let mut decrease = f64::INFINITY;
+        let stopped = loop {
+            if self.interrupted() {
+                break Stop::Interrupted;
+            }
+            let clock = Instant::now();
+            let worst = self.score()?;
+            let score = clock.elapsed().as_secs_f64();
+            if let Some(round) = self.rounds.last_mut() {
+                round.lower_bound = self.lower_bound;
+                observer.round(round);
+            }
+            let block = self.choose(worst);
+            let reason = self.rule(decrease / first).or(block.is_empty().then_some(Stop::Exhausted));
+            if let Some(reason) = reason {
+                // The last scores only certify: their time belongs to the round that they certify.
+                if let Some(round) = self.rounds.last_mut() {
+                    round.seconds.score += score;
+                }
+                break reason;
+            }
+            let clock = Instant::now();
+            let new = self.add_block(block)?;
+            let generate = clock.elapsed().as_secs_f64();
+            let clock = Instant::now();
+            let before = self.objective;
+            let outcome = self.refit();
+            let helps = new.is_some_and(|range| self.state.omega[range].iter().any(|&w| w != 0.0));
+            self.drop_idle_blocks();
+            if helps {
+                decrease = before - self.objective;
+                let solve = clock.elapsed().as_secs_f64();
+                self.record(&outcome, Seconds { score, generate, solve });
+            } else if self.interrupted() {
+                break Stop::Interrupted;
+            } else if self.machine.gap.is_some() && self.inner_tol > TIGHTEST {
+                // The block seemed to help only because the subproblem was not solved well enough.
+                self.inner_tol = (0.1 * self.inner_tol).max(TIGHTEST);
+            } else if self.machine.features.is_some() && doublings < MAX_DOUBLINGS {
+                // No new feature helps at this cost, but more are wanted.
+                doublings += 1;
+                first *= 2.0;
+                self.double_cost();
+            } else {
+                break Stop::Optimal;
+            }
+        };
+        Ok(self.finish(stopped))
+    }
+
+    fn start_without_features(&mut self) {
+        let Binary { signs, costs, .. } = &self.labels;
+        if self.machine.shift {
+            self.state.bias = best_shift(&*self.machine.loss, &self.state.f, signs, costs, 0.0);
+        }
+        self.margins = signs.iter().map(|y| -y * self.state.bias).collect();
+        self.objective = self.machine.loss.total(&self.margins, costs);
+    }
+
+    /// The worst-case analysis, and the bound that its scores prove (math: section 2).
+    fn score(&mut self) -> Result<WorstCase> {
+        let Binary { signs, costs, .. } = &self.labels;
+        let loss = &*self.machine.loss;
+        let mut alpha = feasible_duals(loss, &self.margins, signs, costs, self.machine.shift);
+        alpha.iter_mut().zip(signs).for_each(|(a, y)| *a *= y);
+        let taken = self.state.blocks.columns.iter().map(|&j| self.features[j as usize].0.clone()).collect();
+        let worst = self.space.worst_case(&alpha, self.plan.budget, &taken)?;
+        alpha.iter_mut().zip(signs).for_each(|(a, y)| *a *= y);
+        self.lower_bound = self.lower_bound.max(loss.bound(&alpha, costs, worst.top()));
+        Ok(worst)
+    }
+
+    /// The next block. Repeated features only where a certified gap is asked for; never more new ones than are wanted.
+    fn choose(&self, worst: WorstCase) -> Vec<Feature> {
+        let candidates = if self.machine.gap.is_some() { worst.best } else { worst.fresh };
+        let mut room = self.machine.features.map_or(usize::MAX, |k| k.saturating_sub(self.selected()));
+        let held: HashSet<u32> = self.state.blocks.columns.iter().copied().collect();
+        let mut fits = |feature: &Feature| {
+            let repeated = self.index.get(feature).is_some_and(|j| held.contains(j));
+            let fits = repeated || room > 0;
+            room -= usize::from(fits && !repeated);
+            fits
+        };
+        candidates.into_iter().map(|Scored { item, .. }| item).filter(|f| fits(f)).collect()
+    }
+
+    /// The first stopping rule that holds.
+    fn rule(&self, relative_decrease: f64) -> Option<Stop> {
+        if self.machine.features.is_some_and(|k| self.selected() >= k) {
+            Some(Stop::Features)
+        } else if self.machine.gap.is_some_and(|gap| self.certificate().gap() <= gap) {
+            Some(Stop::Gap)
+        } else if self.rounds.len() >= self.plan.max_rounds {
+            Some(Stop::Rounds)
+        } else if relative_decrease <= self.plan.tol && self.plan.tol > 0.0 {
+            Some(Stop::Tolerance)
+        } else {
+            None
+        }
+    }
+
+    /// Adds a block of weight 0 and returns its coordinates; `None` if the same block is there already.
+    fn add_block(&mut self, block: Vec<Feature>) -> Result<Option<std::ops::Range<usize>>> {
+        let unknown: Vec<Feature> = block.iter().filter(|f| !self.index.contains_key(f)).cloned().collect();
+        self.cache.extend(self.space.generate(&unknown)?);
+        let round = self.rounds.len() + 1;
+        for feature in unknown {
+            self.index.insert(feature.clone(), self.features.len() as u32);
+            self.features.push((feature, round));
+        }
+        let mut columns: Vec<u32> = block.iter().map(|f| self.index[f]).collect();
+        columns.sort_unstable();
+        let blocks = &mut self.state.blocks;
+        if blocks.ranges().any(|range| blocks.columns[range] == columns) {
+            return Ok(None);
+        }
+        blocks.push(columns);
+        let range = blocks.range(blocks.len() - 1);
+        self.state.omega.resize(range.end, 0.0);
+        Ok(Some(range))
+    }
+
+    /// Solves the round's problem from where the last one ended.
+    fn refit(&mut self) -> Outcome {
+        let reached = INNER_PART * self.certificate().gap().max(self.machine.gap.unwrap_or(0.0));
+        let gap = if self.machine.gap.is_some() { self.inner_tol.min(reached) } else { self.inner_tol };
+        let goal =
+            Goal { gap, decrease: self.machine.inner_decrease, interrupt: &self.machine.interrupt };
+        let problem = Problem {
+            cache: &self.cache,
+            signs: &self.labels.signs,
+            costs: &self.labels.costs,
+            loss: &*self.machine.loss,
+            shift: self.machine.shift,
+        };
+        let outcome = self.solver.solve(&problem, &mut self.state, &goal);
+        let State { f, bias, .. } = &self.state;
+        self.margins = f.iter().zip(&self.labels.signs).map(|(f, y)| y * (f - bias)).collect();
+        self.objective = outcome.objective;
+        outcome
+    }
+
+    /// Blocks without weight leave; their features may come again.
+    fn drop_idle_blocks(&mut self) {
+        let old = std::mem::take(&mut self.state.blocks);
+        let omega = std::mem::take(&mut self.state.omega);
+        for range in old.ranges().filter(|range| omega[range.clone()].iter().any(|&w| w != 0.0)) {
+            self.state.blocks.push(old.columns[range.clone()].iter().copied());
+            self.state.omega.extend_from_slice(&omega[range]);
+        }
+    }
+
+    fn double_cost(&mut self) {
+        self.cost *= 2.0;
+        self.labels.costs.iter_mut().for_each(|cost| *cost *= 2.0);
+        // A bound for a smaller cost is one for a larger: the optimum only grows.
+        self.refit();
+        self.drop_idle_blocks();
+    }
+
+    fn interrupted(&self) -> bool {
+        self.machine.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn certificate(&self) -> Certificate {
+        Certificate { objective: self.objective, lower_bound: self.lower_bound }
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.state.blocks.gather(&self.state.omega, self.cache.len())
+    }
+
+    fn selected(&self) -> usize {
+        self.weights().iter().filter(|&&w| w != 0.0).count()
+    }
+
+    fn accuracy(&self) -> f64 {
+        // As in prediction, a decision value of exactly 0 counts as negative.
+        let right = |(&z, &y): (&f64, &f64)| z > 0.0 || (z == 0.0 && y < 0.0);
+        let count = self.margins.iter().zip(&self.labels.signs).filter(|&pair| right(pair)).count();
+        count as f64 / self.margins.len() as f64
+    }
+
+    fn record(&mut self, outcome: &Outcome, seconds: Seconds) {
+        let weights = self.weights();
+        let terms: Vec<usize> = (0..weights.len()).filter(|&j| weights[j] != 0.0).collect();
+        self.rounds.push(Round {
+            round: self.rounds.len() + 1,
+            selected: terms.len(),
+            cost: self.cost,
+            objective: self.objective,
+            lower_bound: self.lower_bound,
+            inner_iterations: outcome.iterations,
+            inner_gap: outcome.gap,
+            accuracy: self.accuracy(),
+            bias: self.state.bias,
+            weights: terms.iter().map(|&j| weights[j]).collect(),
+            terms,
+            seconds,
+        });
+    }
+
+    fn finish(mut self, stopped: Stop) -> Model {
+        let certificate = self.certificate();
+        if let Some(cost) = self.machine.debias {
+            self.debias(cost);
+        }
+        let weights = self.weights();
+        let mut used: Vec<bool> = weights.iter().map(|&w| w != 0.0).collect();
+        self.rounds.iter().flat_map(|round| &round.terms).for_each(|&j| used[j] = true);
+        let mut terms = Vec::new();
+        let mut place = vec![usize::MAX; weights.len()];
+        for (j, (feature, round)) in self.features.iter().enumerate().filter(|(j, _)| used[*j]) {
+            place[j] = terms.len();
+            let name = self.space.name(feature);
+            terms.push(Term { name, feature: feature.clone(), round: *round, weight: weights[j] });
+        }
+        let training = Training {
+            n: self.space.rows() as u64,
+            m: self.space.inputs(),
+            nonzeros: self.space.nonzeros(),
+            accuracy: self.accuracy(),
+        };
+        let mut rounds = self.rounds;
+        rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|j| *j = place[*j]);
+        Model {
+            loss: self.machine.loss.name().to_owned(),
+            classes: self.labels.classes,
+            budget: self.plan.budget,
+            cost: self.cost,
+            debias: self.machine.debias,
+            bias: self.state.bias,
+            certificate,
+            stopped,
+            training,
+            by_name: self.space.named(),
+            terms,
+            rounds,
+        }
+    }
+
+    /// An l2 model on the selected features: the subproblem with all of them in one block.
+    fn debias(&mut self, cost: f64) {
+        let weights = self.weights();
+        let columns: Vec<u32> = (0..).zip(&weights).filter(|(_, w)| **w != 0.0).map(|(j, _)| j).collect();
+        if columns.is_empty() {
+            return;
+        }
+        let factor = cost / self.cost;
+        self.labels.costs.iter_mut().for_each(|c| *c *= factor);
+        self.state.omega = columns.iter().map(|&j| weights[j as usize]).collect();
+        self.state.blocks = Blocks::default();
+        self.state.blocks.push(columns);
+        self.refit();
+    }
+}

@@ -1,0 +1,158 @@
+//! The columns that blocks refer to: each feature once, dense or sparse, as its values are.
+
+use rayon::prelude::*;
+
+use crate::data::Column;
+use crate::kernels;
+use crate::ordered::CHUNK;
+
+/// Cached columns of length `rows`, addressed in the order in which they were added.
+///
+/// Sparse columns stay sparse while less than [`DENSE_FROM`] of their values are filled; then all become dense.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    rows: usize,
+    columns: Columns,
+}
+
+#[derive(Debug, Clone)]
+enum Columns {
+    Sparse(Vec<SparseColumn>),
+    Dense(Vec<Vec<f64>>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct SparseColumn {
+    pub(super) rows: Vec<u32>,
+    pub(super) values: Vec<f64>,
+}
+
+/// The part of filled values from which dense loops beat sparse ones.
+const DENSE_FROM: f64 = 0.2;
+
+impl Cache {
+    /// No columns yet.
+    pub fn new(rows: usize) -> Self {
+        Self { rows, columns: Columns::Sparse(Vec::new()) }
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        match &self.columns {
+            Columns::Sparse(columns) => columns.len(),
+            Columns::Dense(columns) => columns.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of instances.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds columns.
+    pub fn extend(&mut self, new: Vec<Column>) {
+        let filled = |column: &Column| match column {
+            Column::Dense(values) => values.len(),
+            Column::Sparse { rows, .. } => rows.len(),
+        };
+        let all = self.rows as f64 * (self.len() + new.len()) as f64;
+        let held = match &self.columns {
+            Columns::Sparse(columns) => columns.iter().map(|c| c.rows.len()).sum::<usize>(),
+            Columns::Dense(_) => 0,
+        };
+        if (held + new.iter().map(filled).sum::<usize>()) as f64 >= DENSE_FROM * all {
+            self.make_dense();
+        }
+        match &mut self.columns {
+            Columns::Dense(columns) => columns.extend(new.into_iter().map(|c| dense(c, self.rows))),
+            Columns::Sparse(columns) => columns.extend(new.into_iter().map(sparse)),
+        }
+    }
+
+    fn make_dense(&mut self) {
+        if let Columns::Sparse(columns) = &mut self.columns {
+            let widen = |c: SparseColumn| dense(Column::Sparse { rows: c.rows, values: c.values }, self.rows);
+            self.columns = Columns::Dense(std::mem::take(columns).into_iter().map(widen).collect());
+        }
+    }
+
+    /// The columns if they are dense.
+    pub(super) fn dense(&self) -> Option<&[Vec<f64>]> {
+        match &self.columns {
+            Columns::Dense(columns) => Some(columns),
+            Columns::Sparse(_) => None,
+        }
+    }
+
+    /// The columns if they are sparse.
+    pub(super) fn sparse(&self) -> Option<&[SparseColumn]> {
+        match &self.columns {
+            Columns::Sparse(columns) => Some(columns),
+            Columns::Dense(_) => None,
+        }
+    }
+
+    /// `X w`: columns are added in order, whoever computes which rows.
+    pub fn apply(&self, w: &[f64]) -> Vec<f64> {
+        let mut f = vec![0.0; self.rows];
+        match &self.columns {
+            Columns::Dense(columns) => f.par_chunks_mut(CHUNK).enumerate().for_each(|(c, part)| {
+                for (column, &w) in columns.iter().zip(w).filter(|(_, w)| **w != 0.0) {
+                    kernels::add_scaled(w, &column[c * CHUNK..][..part.len()], part);
+                }
+            }),
+            Columns::Sparse(columns) => {
+                for (column, &w) in columns.iter().zip(w).filter(|(_, w)| **w != 0.0) {
+                    for (&i, x) in column.rows.iter().zip(&column.values) {
+                        f[i as usize] += w * x;
+                    }
+                }
+            }
+        }
+        f
+    }
+
+    /// `X' v`.
+    pub fn transpose(&self, v: &[f64]) -> Vec<f64> {
+        match &self.columns {
+            Columns::Dense(columns) => {
+                let fours = |four: &[Vec<f64>]| match four {
+                    [a, b, c, d] => kernels::dot4([a, b, c, d], v).to_vec(),
+                    few => few.iter().map(|x| kernels::dot(x, v)).collect(),
+                };
+                columns.par_chunks(4).flat_map_iter(fours).collect()
+            }
+            Columns::Sparse(columns) => {
+                let one = |c: &SparseColumn| kernels::dot_sparse(&c.rows, &c.values, v);
+                columns.par_iter().with_min_len(16).map(one).collect()
+            }
+        }
+    }
+}
+
+fn dense(column: Column, n: usize) -> Vec<f64> {
+    match column {
+        Column::Dense(values) => values,
+        sparse => {
+            let mut values = vec![0.0; n];
+            sparse.add_to(1.0, &mut values);
+            values
+        }
+    }
+}
+
+fn sparse(column: Column) -> SparseColumn {
+    match column {
+        Column::Sparse { rows, values } => SparseColumn { rows, values },
+        Column::Dense(values) => {
+            let filled = values.iter().zip(0..).filter(|(x, _)| **x != 0.0);
+            let (values, rows) = filled.map(|(x, i)| (*x, i)).unzip();
+            SparseColumn { rows, values }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `H = X' D X` over the cached columns, kept up to date instead of rebuilt: the cost of a Newton step.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::cache::{Cache, SparseColumn};
+
+/// A weighted Gram matrix that follows its weights.
+///
+/// Between steps few rows change sides (squared hinge), or weights change little (logistic): only rows whose weight
+/// moved by more than [`LAG`] of itself are updated, so the matrix belongs to [`weights`](Gram::weights), which are near,
+/// not always equal, to the ones asked for. That only slows the last digits of a Newton iteration, never bends them:
+/// gradients are exact.
+#[derive(Default)]
+pub(super) struct Gram {
+    width: usize,
+    /// Both triangles, column by column.
+    entries: Vec<f64>,
+    weights: Vec<f64>,
+    by_rows: RowView,
+}
+
+/// How far, relative to itself, a row's weight may lag behind.
+const LAG: f64 = 0.2;
+
+/// Rows handled together: what they hold in all columns should stay in the second-level cache.
+const ROWS: usize = 512;
+
+/// Columns of the result that one task computes.
+const TILE: usize = 32;
+
+impl Gram {
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The weights that the matrix belongs to.
+    pub(super) fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    pub(super) fn column(&self, j: usize) -> &[f64] {
+        &self.entries[j * self.width..][..self.width]
+    }
+
+    /// Brings the matrix up to the columns of `cache` and the weights `h`.
+    pub(super) fn update(&mut self, cache: &Cache, h: &[f64]) {
+        let old = self.width;
+        self.widen(cache);
+        self.weights.resize(h.len(), 0.0);
+        let active = h.iter().filter(|&&h| h > 0.0).count();
+        let mut moved = self.moved(h);
+        if old > 0 && 2 * moved.len() > active {
+            // Starting afresh is cheaper, and forgets rounding errors.
+            self.entries.fill(0.0);
+            self.weights.fill(0.0);
+            moved = self.moved(h);
+        }
+        let changes: Vec<(u32, f64)> =
+            moved.iter().map(|&i| (i, h[i as usize] - self.weights[i as usize])).collect();
+        moved.iter().for_each(|&i| self.weights[i as usize] = h[i as usize]);
+        self.accumulate(cache, &changes, 0..old);
+        if old < self.width {
+            let weighted = self.weights.iter().zip(0..).filter(|(h, _)| **h > 0.0);
+            let weighted: Vec<(u32, f64)> = weighted.map(|(&h, i)| (i, h)).collect();
+            self.accumulate(cache, &weighted, old..self.width);
+        }
+    }
+
+    fn moved(&self, h: &[f64]) -> Vec<u32> {
+        let far = |(h, d): (&f64, &f64)| (h - d).abs() > LAG * h.max(*d);
+        let rows = h.iter().zip(&self.weights).zip(0..).filter(|(pair, _)| far(*pair));
+        rows.map(|(_, i)| i).collect()
+    }
+
+    fn widen(&mut self, cache: &Cache) {
+        let (old, new) = (self.width, cache.len());
+        if old == new {
+            return;
+        }
+        let mut entries = vec![0.0; new * new];
+        for j in 0..old {
+            entries[j * new..][..old].copy_from_slice(self.column(j));
+        }
+        self.entries = entries;
+        self.width = new;
+        if let Some(columns) = cache.sparse() {
+            self.by_rows = RowView::new(columns, cache.rows());
+        }
+    }
+
+    /// Adds `sum over rows of weight * x x'` to the part of the matrix that `columns` make with the columns before and
+    /// among them.
+    fn accumulate(&mut self, cache: &Cache, rows: &[(u32, f64)], columns: std::ops::Range<usize>) {
+        if rows.is_empty() || columns.is_empty() {
+            return;
+        }
+        match cache.dense() {
+            Some(x) => self.accumulate_dense(x, rows, columns.clone()),
+            None => self.by_rows.accumulate(rows, columns.clone(), &mut self.entries, self.width),
+        }
+        let width = self.width;
+        for j in columns {
+            for i in 0..j {
+                self.entries[i * width + j] = self.entries[j * width + i];
+            }
+        }
+    }
+
+    fn accumulate_dense(&mut self, x: &[Vec<f64>], rows: &[(u32, f64)], columns: std::ops::Range<usize>) {
+        let (width, first, last) = (self.width, columns.start, columns.end);
+        for rows in rows.chunks(ROWS) {
+            let k = rows.len();
+            let mut plain = vec![0.0; k * last];
+            plain.par_chunks_mut(k).zip(x).for_each(|(packed, x)| {
+                packed.iter_mut().zip(rows).for_each(|(p, &(i, _))| *p = x[i as usize]);
+            });
+            let mut weighted = plain[first * k..].to_vec();
+            weighted.par_chunks_mut(k).for_each(|packed| {
+                packed.iter_mut().zip(rows).for_each(|(p, &(_, weight))| *p *= weight);
+            });
+            let tiles = self.entries[first * width..last * width].par_chunks_mut(TILE * width);
+            tiles.zip(weighted.par_chunks(TILE * k)).enumerate().for_each(|(t, (out, weighted))| {
+                let wide = weighted.len() / k;
+                // The upper triangle: rows up to the tile's last column.
+                let high = first + t * TILE + wide;
+                let left = MatRef::from_column_major_slice(&plain[..high * k], k, high);
+                let right = MatRef::from_column_major_slice(weighted, k, wide);
+                let out = MatMut::from_column_major_slice_mut(out, width, wide).subrows_mut(0, high);
+                matmul(out, Accum::Add, left.transpose(), right, 1.0, Par::Seq);
+            });
+        }
+    }
+}
+
+/// Sparse cached columns by rows.
+#[derive(Default)]
+struct RowView {
+    pointers: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl RowView {
+    fn new(columns: &[SparseColumn], n: usize) -> Self {
+        let mut pointers = vec![0; n + 1];
+        for column in columns {
+            column.rows.iter().for_each(|&i| pointers[i as usize + 1] += 1);
+        }
+        for i in 0..n {
+            pointers[i + 1] += pointers[i];
+        }
+        let held = pointers[n];
+        let mut view = Self { columns: vec![0; held], values: vec![0.0; held], pointers: Vec::new() };
+        let mut next = pointers.clone();
+        for (j, column) in (0..).zip(columns) {
+            for (&i, &x) in column.rows.iter().zip(&column.values) {
+                let at = &mut next[i as usize];
+                view.columns[*at] = j;
+                view.values[*at] = x;
+                *at += 1;
+            }
+        }
+        view.pointers = pointers;
+        view
+    }
+
+    fn accumulate(&self, rows: &[(u32, f64)], columns: std::ops::Range<usize>, out: &mut [f64], width: usize) {
+        for &(i, weight) in rows {
+            let at = self.pointers[i as usize]..self.pointers[i as usize + 1];
+            let (js, xs) = (&self.columns[at.clone()], &self.values[at]);
+            for (p, (&j, &x)) in js.iter().zip(xs).enumerate() {
+                if !columns.contains(&(j as usize)) {
+                    continue;
+                }
+                let (scale, out) = (weight * x, &mut out[j as usize * width..][..width]);
+                // A row's columns increase: those up to j make the upper triangle.
+                for (&k, &y) in js[..=p].iter().zip(xs) {
+                    out[k as usize] += scale * y;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Column;
+
+    fn column(n: usize, j: usize, every: usize) -> Column {
+        let filled: Vec<usize> = (0..n).filter(|i| (i * 7 + j * 3) % every == 0).collect();
+        let values = filled.iter().map(|i| ((i * 31 + j * 17) % 23) as f64 - 11.0).collect();
+        Column::Sparse { rows: filled.iter().map(|&i| i as u32).collect(), values }
+    }
+
+    /// Follows columns and weights through several changes, dense and sparse, as if computed afresh.
+    #[test]
+    fn follows_columns_and_weights() {
+        let n = 700;
+        for every in [2, 40] {
+            let (mut cache, mut gram) = (Cache::new(n), Gram::default());
+            for step in 0..6 {
+                if step % 2 == 0 {
+                    cache.extend((0..20).map(|j| column(n, 20 * step + j, every)).collect());
+                }
+                let h: Vec<f64> = (0..n).map(|i| if (i + step) % 9 < 3 { 2.0 } else { 0.0 }).collect();
+                gram.update(&cache, &h);
+                assert_eq!(gram.weights(), h);
+                let unit = |j: usize| (0..cache.len()).map(|k| f64::from(u8::from(k == j))).collect::<Vec<_>>();
+                for j in 0..cache.len() {
+                    let weighted: Vec<f64> = cache.apply(&unit(j)).iter().zip(&h).map(|(x, h)| x * h).collect();
+                    for (a, b) in gram.column(j).iter().zip(cache.transpose(&weighted)) {
+                        assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} {b}");
+                    }
+                }
+            }
+        }
+    }
+}
