@@ -168,7 +168,7 @@ pub(crate) struct LearningArgs {
     /// How much a class counts, as LABEL=X (may be repeated), or `balanced`
     ///
     /// `balanced` weighs classes inversely to their frequency, so that both together count the same.
-    #[arg(long, value_name = "LABEL=X|balanced")]
+    #[arg(long, value_name = "LABEL=X|balanced", allow_hyphen_values = true)]
     weight: Vec<ClassWeight>,
 
     /// Where features come from

@@ -43,9 +43,18 @@ fn explain(error: &anyhow::Error) -> ExitCode {
         Some(error) => (error.to_string(), 1),
         None => (format!("{error:#}"), 1),
     };
-    // If even this cannot be written there is nobody to tell.
-    let _ = writeln!(io::stderr(), "{}", line.replace(['\n', '\r'], " "));
+    note(one_line(&line));
     ExitCode::from(code)
+}
+
+/// Messages quote what stands in files: that must neither break the line nor fill the screen.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 500;
+    let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
@@ -60,5 +69,6 @@ fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<
 
 /// Tells the user something that is not a result.
 fn note(text: impl std::fmt::Display) {
+    // If even this cannot be written there is nobody to tell.
     let _ = writeln!(io::stderr(), "{text}");
 }

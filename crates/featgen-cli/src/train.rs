@@ -12,7 +12,7 @@ use featgen::{Error, LinearSpace, Model};
 use crate::args::TrainArgs;
 use crate::interrupt;
 use crate::json::{self, Quality, Report, Seconds};
-use crate::numbers::{count, seconds};
+use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 use crate::style::{Paint, Style};
 use crate::summary;
@@ -30,7 +30,9 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
 
     progress.doing(format!("looking at {} features", count(train.columns.dimension())));
     let machine = machine.interrupt(interrupt::flag());
-    let model = machine.fit_observed(&LinearSpace::new(&train), &train.labels, &mut progress)?;
+    let model = machine
+        .fit_observed(&LinearSpace::new(&train), &train.labels, &mut progress)
+        .map_err(|error| with_source(error, &train.source))?;
     let test = test.map(|test| quality(&model, &test)).transpose()?;
     progress.finish();
 
@@ -46,8 +48,8 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     // Shown even if it could not be saved: the work must not be lost.
     crate::print(|out| if args.json { result.as_json(out) } else { result.for_people(out) })?;
     saved?;
-    if !args.talk.quiet && test.is_some_and(|test| test.accuracy.is_none()) {
-        crate::note("note: the labels of the test data are not the classes of the training data");
+    if !args.talk.quiet {
+        notes(args, &model, test);
     }
     Ok(if model.stopped == Stop::Interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS })
 }
@@ -73,6 +75,25 @@ fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Optio
     };
     let test = args.test.as_deref().map(read_test).transpose()?;
     Ok((train, test))
+}
+
+/// The machine knows only numbers; the user wants to know in which file they are.
+fn with_source(error: Error, source: &str) -> Error {
+    match error {
+        Error::Data(reason) => Error::input(source, reason),
+        other => other,
+    }
+}
+
+/// What may surprise.
+fn notes(args: &TrainArgs, model: &Model, test: Option<Quality>) {
+    if test.is_some_and(|test| test.accuracy.is_none()) {
+        crate::note("note: the labels of the test data are not the classes of the training data");
+    }
+    let selected = model.selected().len();
+    if args.learning.features.is_some_and(|wanted| selected < wanted) && model.stopped != Stop::Interrupted {
+        crate::note(format_args!("note: only {}: {}", plural(selected, "feature"), model.stopped.explain()));
+    }
 }
 
 fn quality(model: &Model, test: &Dataset) -> anyhow::Result<Quality> {

@@ -44,10 +44,8 @@ impl Model {
             // The library's message ends with the position, which stands in front already.
             let message = e.to_string();
             let reason = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            Error::input(
-                Place::at(&*name, e.line() as u64, e.column() as u64),
-                format!("not a model: {reason}"),
-            )
+            let place = Place::at(&*name, e.line().max(1) as u64, e.column().max(1) as u64);
+            Error::input(place, format!("not a model: {reason}"))
         };
         let header: Header = serde_json::from_slice(&text).map_err(wrong)?;
         match (header.format.as_deref(), header.version) {

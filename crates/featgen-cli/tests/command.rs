@@ -1,0 +1,341 @@
+//! The command as a user runs it.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{featgen, two_classes};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with a small synthetic problem, `toy`, of which 5 of 60 features are relevant.
+fn toy(more: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let args = "synth linear -o toy --rows 200 --test-rows 100 --features 60 --relevant 5 --seed 3 "
+        .to_owned()
+        + more;
+    let made = stdout(folder.path(), args.trim());
+    assert!(made.contains("featgen train toy.train."), "{made}");
+    folder
+}
+
+fn stdout(folder: &Path, args: &str) -> String {
+    let output = featgen(folder).args(args.split_whitespace()).assert().success().get_output().clone();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn stderr(folder: &Path, args: &str) -> String {
+    let output = featgen(folder).args(args.split_whitespace()).assert().success().get_output().clone();
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn json(folder: &Path, args: &str) -> Value {
+    serde_json::from_str(&stdout(folder, &format!("{args} --json"))).expect("one JSON value and nothing else")
+}
+
+/// The same JSON without times.
+fn timeless(mut report: Value) -> Value {
+    let rounds = report["rounds"].as_array_mut().unwrap();
+    rounds.iter_mut().for_each(|round| drop(round.as_object_mut().unwrap().remove("seconds")));
+    report.as_object_mut().unwrap().remove("seconds");
+    report
+}
+
+fn selected(report: &Value) -> Vec<String> {
+    let list = report["selected"].as_array().unwrap();
+    list.iter().map(|s| s["feature"].as_str().unwrap().to_owned()).collect()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn made_data_are_learned_saved_and_predicted() {
+    let toy = toy("--density 0.5");
+    let folder = toy.path();
+    let report = json(folder, "train toy.train.svm --test toy.test.svm --features 10 -o model");
+    assert_eq!(report["selected"].as_array().unwrap().len(), 10);
+    assert!(number(&report["test"]["accuracy"]) > 0.8);
+
+    let quality = json(folder, "predict model toy.test.svm -o predicted");
+    assert_eq!(quality, report["test"]);
+    let predicted = fs::read_to_string(folder.join("predicted")).unwrap();
+    assert_eq!(predicted, stdout(folder, "predict model toy.test.svm"));
+    let test = fs::read_to_string(folder.join("toy.test.svm")).unwrap();
+    let label = |line: &str| line.split(' ').next().unwrap().to_owned();
+    let right = predicted.lines().zip(test.lines()).filter(|(p, line)| **p == label(line)).count();
+    assert_eq!(number(&quality["accuracy"]), right as f64 / 100.0);
+
+    let shown = stdout(folder, "inspect model");
+    assert!(selected(&report).iter().all(|feature| shown.contains(feature)));
+    assert_eq!(timeless(json(folder, "inspect model")), {
+        let mut report = timeless(report);
+        report.as_object_mut().unwrap().remove("test");
+        report
+    });
+}
+
+#[test]
+fn json_has_the_promised_keys() {
+    let toy = toy("");
+    let report = json(toy.path(), "train toy.train.npy --labels toy.train.labels.txt -B 4 --max-rounds 3");
+    for key in ["objective", "cost", "lower_bound", "gap", "bias", "n", "m", "nonzeros", "train_accuracy"] {
+        number(&report[key]);
+    }
+    for key in ["read", "score", "solve", "total"] {
+        number(&report["seconds"][key]);
+    }
+    assert_eq!(report["classes"], serde_json::json!(["-1", "+1"]));
+    assert!(report["stopped"].is_string());
+    let feature = &report["selected"][0];
+    assert!(
+        feature["feature"].is_string()
+            && number(&feature["weight"]) != 0.0
+            && number(&feature["round"]) >= 1.0
+    );
+    for key in "round selected cost objective lower_bound gap inner_iterations inner_gap accuracy".split(' ')
+    {
+        number(&report["rounds"][0][key]);
+    }
+    for key in ["score", "generate", "solve"] {
+        number(&report["rounds"][0]["seconds"][key]);
+    }
+    assert!(number(&report["lower_bound"]) <= number(&report["objective"]));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let toy = toy("");
+    let train = "train toy.train.npy --labels toy.train.labels.txt --features 12";
+    let [one, two, three] = [1, 2, 3].map(|t| timeless(json(toy.path(), &format!("{train} --threads {t}"))));
+    assert_eq!(one, two);
+    assert_eq!(one, three);
+}
+
+#[test]
+fn formats_hold_the_same_data() {
+    let text = toy("--format svm");
+    let array = toy("--format npy");
+    let from_text = timeless(json(text.path(), "train toy.train.svm -B 3"));
+    let from_array = timeless(json(array.path(), "train toy.train.npy --labels toy.train.labels.txt -B 3"));
+    assert_eq!(selected(&from_text), selected(&from_array));
+    let (a, b) = (number(&from_text["objective"]), number(&from_array["objective"]));
+    assert!((a - b).abs() <= 1e-6 * a, "{a} {b}");
+    let truth = fs::read_to_string(text.path().join("toy.truth.txt")).unwrap();
+    assert_eq!(truth, fs::read_to_string(array.path().join("toy.truth.txt")).unwrap());
+    let relevant: Vec<&str> = truth
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
+    assert_eq!(relevant.len(), 5);
+    assert!(selected(&from_text)[..3].iter().all(|feature| relevant.contains(&feature.as_str())));
+}
+
+#[test]
+fn exactly_as_many_features_as_wanted() {
+    let toy = toy("--density 0.5");
+    for k in [1, 7, 23] {
+        let report = json(toy.path(), &format!("train toy.train.svm --features {k}"));
+        assert_eq!(selected(&report).len(), k);
+        assert_eq!(report["stopped"], "features");
+    }
+}
+
+#[test]
+fn identical_perfect_features_are_all_selected() {
+    let folder = tempfile::tempdir().unwrap();
+    let line =
+        |i: usize| format!("{}{}\n", i % 2, (1..=100).map(|j| format!(" {j}:{}", i % 2)).collect::<String>());
+    fs::write(folder.path().join("in"), (0..10).map(line).collect::<String>()).unwrap();
+    assert_eq!(selected(&json(folder.path(), "train in --features 100")).len(), 100);
+}
+
+#[test]
+fn points_of_the_path_predict() {
+    let toy = toy("--density 0.5");
+    let folder = toy.path();
+    let report = json(folder, "train toy.train.svm -B 4 --features 12 -o model");
+    for round in report["rounds"].as_array().unwrap() {
+        let k = &round["selected"];
+        let quality = json(folder, &format!("predict model toy.train.svm --features {k}"));
+        assert_eq!(quality["accuracy"], round["accuracy"], "{k} features");
+    }
+    let path = stdout(folder, "inspect model --path");
+    assert!(path.contains("lower bound") && path.contains("accuracy"), "{path}");
+    assert_eq!(
+        stdout(folder, "inspect model --top 2").lines().filter(|line| line.starts_with("   ")).count(),
+        2
+    );
+}
+
+#[test]
+fn refitting_keeps_features_and_certificate() {
+    let toy = toy("--density 0.5");
+    let plain = json(toy.path(), "train toy.train.svm --features 8 -C 0.1");
+    let refitted = json(toy.path(), "train toy.train.svm --features 8 -C 0.1 --debias 100 -o model");
+    let sorted = |report: &Value| {
+        let mut features = selected(report);
+        features.sort();
+        features
+    };
+    assert_eq!(sorted(&plain), sorted(&refitted));
+    assert_eq!(plain["objective"], refitted["objective"]);
+    assert_ne!(plain["selected"][0]["weight"], refitted["selected"][0]["weight"]);
+    assert!(stdout(toy.path(), "inspect model").contains("refitted with cost 100"));
+}
+
+#[test]
+fn class_and_instance_weights_count() {
+    let toy = toy("--density 0.5 --shift 1");
+    let folder = toy.path();
+    let plain = timeless(json(folder, "train toy.train.svm -B 3"));
+    let balanced = timeless(json(folder, "train toy.train.svm -B 3 --weight balanced"));
+    let doubled = timeless(json(folder, "train toy.train.svm -B 3 --weight +1=2 --weight -1=2 -C 5"));
+    assert_ne!(plain["bias"], balanced["bias"]);
+    assert_eq!(plain["selected"], doubled["selected"]);
+    fs::write(folder.join("weights"), "2\n".repeat(200)).unwrap();
+    let weighted = timeless(json(folder, "train toy.train.svm -B 3 --weights weights -C 5"));
+    assert_eq!(plain["selected"], weighted["selected"]);
+}
+
+#[test]
+fn names_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in"), two_classes(30)).unwrap();
+    fs::write(folder.path().join("names"), "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\n").unwrap();
+    assert_eq!(selected(&json(folder.path(), "train in --names names --features 1")), ["alpha"]);
+    assert!(stdout(folder.path(), "train in --names names --features 1").contains("alpha"));
+}
+
+#[test]
+fn columns_of_tables_are_found_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sign = |i: usize| if i % 2 == 0 { 1.0 } else { -1.0 };
+    let rows = |order: fn(f64, f64, &str) -> String| {
+        (0..20)
+            .map(|i| order(sign(i), (i % 5) as f64, if i % 2 == 0 { "yes" } else { "no" }))
+            .collect::<String>()
+    };
+    let train = "signal,noise,ill\n".to_owned() + &rows(|s, n, y| format!("{s},{n},{y}\n"));
+    let moved = "ill,noise,signal\n".to_owned() + &rows(|s, n, y| format!("{y},{n},{s}\n"));
+    fs::write(folder.join("train.csv"), train).unwrap();
+    fs::write(folder.join("moved.csv"), moved).unwrap();
+    fs::write(folder.join("without.csv"), "noise,other\n1,2\n2,3\n").unwrap();
+    let report = json(folder, "train train.csv --label ill --features 1 -o model");
+    assert_eq!(selected(&report), ["signal"]);
+    assert_eq!(report["classes"], serde_json::json!(["no", "yes"]));
+    assert_eq!(json(folder, "predict model moved.csv --label ill")["accuracy"], 1.0);
+    let note = stderr(folder, "predict model without.csv");
+    assert!(note.contains("1 of the model's 1 feature"), "{note}");
+}
+
+#[test]
+fn decision_values_and_probabilities_agree_with_labels() {
+    let toy = toy("--density 0.5");
+    let folder = toy.path();
+    stdout(folder, "train toy.train.svm --loss logistic --features 5 -o model");
+    let [labels, decisions, probabilities] = ["label", "decision", "probability"]
+        .map(|kind| stdout(folder, &format!("predict model toy.test.svm --output-kind {kind}")));
+    assert_eq!(labels.lines().count(), 100);
+    for ((label, decision), probability) in labels.lines().zip(decisions.lines()).zip(probabilities.lines()) {
+        let decision: f64 = decision.parse().unwrap();
+        let probability: f64 = probability.parse().unwrap();
+        assert_eq!(label == "+1", decision > 0.0);
+        assert!((probability - 1.0 / (1.0 + (-decision).exp())).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn standard_input_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let output =
+        featgen(folder.path()).args(["train", "-", "--json"]).write_stdin(two_classes(30)).assert().success();
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(report["n"], 30);
+}
+
+#[test]
+fn people_get_a_summary_without_colours_in_files() {
+    let toy = toy("--density 0.5");
+    let shown = stdout(toy.path(), "train toy.train.svm --test toy.test.svm --features 30");
+    for part in [
+        "200 x 60",
+        "feature  ",
+        "and 10 more",
+        "no selection can be below",
+        "on 100 test instances",
+        "-o FILE",
+    ] {
+        assert!(shown.contains(part), "{part} is not in\n{shown}");
+    }
+    assert!(!shown.contains('\x1b') && !shown.contains('█'));
+    assert_eq!(stderr(toy.path(), "train toy.train.svm"), "");
+    let lines = stderr(toy.path(), "train toy.train.svm -v --max-rounds 2 --tol 0");
+    assert!(lines.lines().count() == 2 && lines.starts_with("round 1: "), "{lines}");
+}
+
+#[test]
+fn the_demo_finds_what_is_relevant() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = stdout(folder.path(), "demo --rows 400 --features 300 --relevant 5 --select 5");
+    assert!(shown.contains("of the 5 selected are truly relevant"), "{shown}");
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(stdout(folder.path(), "--help").contains("Quick start"));
+    for command in ["train", "predict", "inspect", "synth", "synth linear", "demo"] {
+        let help = stdout(folder.path(), &format!("{command} --help"));
+        assert!(help.contains("Example") && help.contains(&format!("featgen {command} ")), "{help}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let toy = toy("--density 0.5");
+    stdout(toy.path(), "train toy.train.svm -o model");
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("featgen"))
+        .args("predict model toy.train.svm -q --output-kind decision".split(' '))
+        .current_dir(toy.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_saves_the_model_so_far() {
+    let toy = toy("");
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("featgen"))
+        .args(
+            "train toy.train.npy --labels toy.train.labels.txt --gap 1e-15 -C 100 -B 1 -v --json -o model"
+                .split(' '),
+        )
+        .current_dir(toy.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("round 1: "));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    // The pipe must be emptied, or the command would wait for its reader.
+    lines.for_each(drop);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["stopped"], "interrupted");
+    assert!(!selected(&json(toy.path(), "inspect model")).is_empty());
+}

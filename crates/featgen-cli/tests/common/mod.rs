@@ -1,0 +1,24 @@
+//! What the tests of the command share.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+/// The command, to be run in `folder`.
+pub(crate) fn featgen(folder: &Path) -> Command {
+    let mut command = assert_cmd::cargo::cargo_bin_cmd!("featgen");
+    command.current_dir(folder);
+    command
+}
+
+/// Two classes, told apart by the first of six features: svmlight text.
+pub(crate) fn two_classes(rows: usize) -> String {
+    let value = |i: usize, j: usize| ((i * 7 + j * 13) % 11) as f64 / 11.0 - 0.5;
+    let line = |i: usize| {
+        let sign = if i % 2 == 0 { "+1" } else { "-1" };
+        let first = if i % 2 == 0 { 1.0 } else { -1.0 } + 0.3 * value(i, 1);
+        let rest: String = (2..=6).map(|j| format!(" {j}:{}", value(i, j))).collect();
+        format!("{sign} 1:{first}{rest}\n")
+    };
+    (0..rows).map(line).collect()
+}
