@@ -80,6 +80,21 @@ impl Sparse {
         Ok(Self { rows, dimension, ids, pointers, indices, values })
     }
 
+    /// From parts that are right by construction; checked in debug builds only.
+    pub(super) fn trusted(
+        rows: usize,
+        dimension: u64,
+        ids: Vec<u64>,
+        pointers: Vec<u64>,
+        indices: Vec<u32>,
+        values: Values,
+    ) -> Self {
+        if cfg!(debug_assertions) {
+            return Self::new(rows, dimension, ids, pointers, indices, values).expect("built by columns");
+        }
+        Self { rows, dimension, ids, pointers, indices, values }
+    }
+
     fn range(&self, position: usize) -> Range<usize> {
         self.pointers[position] as usize..self.pointers[position + 1] as usize
     }

@@ -1,0 +1,267 @@
+//! From rows as a parser delivers them to sparse columns, in little more memory than the columns take.
+//!
+//! Entries are staged by *panel*, a range of ids, in the narrowest form that holds them: an id relative to its panel, a
+//! row relative to its run, and as many bytes of value as the run needs. At the end each panel is turned into columns
+//! and its staging memory is given back before the next one is touched, so that the data are never held twice.
+
+mod panel;
+
+use rayon::prelude::*;
+
+use self::panel::{Panel, Stored, ValueKind};
+use super::sparse::{Sparse, Values};
+use crate::error::{Error, Result};
+
+/// Panels at most: the panel of an id is found in seven steps without a branch.
+const PANELS: usize = 128;
+
+/// Panels of about the same number of entries that the first rows are divided into; the rest are kept for ids that only
+/// appear later.
+const SHARES: usize = 64;
+
+/// Panels no wider than this need two bytes per id.
+const NARROW: u64 = 1 << 16;
+
+/// Rows as a parser leaves them, and the same entries sorted by panel. Reused, so that memory is taken once.
+#[derive(Default)]
+pub(crate) struct Block {
+    ids: Vec<u64>,
+    values: Vec<f64>,
+    row_ends: Vec<u32>,
+    by_panel: Entries,
+}
+
+/// Entries in order of panel, then of row; `ends[p]` is where those of panel `p` end.
+#[derive(Default)]
+struct Entries {
+    panel_of: Vec<u8>,
+    ends: Vec<u32>,
+    ids: Vec<u64>,
+    rows: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Block {
+    /// Forgets the rows, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.ids.clear();
+        self.values.clear();
+        self.row_ends.clear();
+    }
+
+    /// Adds an entry to the current row. Ids within a row increase.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, id: u64, value: f64) {
+        self.ids.push(id);
+        self.values.push(value);
+    }
+
+    /// Ends the current row.
+    #[inline]
+    pub(crate) fn end_row(&mut self) {
+        self.row_ends.push(self.ids.len() as u32);
+    }
+
+    /// Number of rows that were ended.
+    pub(crate) fn rows(&self) -> usize {
+        self.row_ends.len()
+    }
+
+    fn sort_by_panel(&mut self, bounds: &Bounds) {
+        let sorted = &mut self.by_panel;
+        sorted.panel_of.clear();
+        let mut counts = [0u32; PANELS];
+        sorted.panel_of.extend(self.ids.iter().map(|&id| {
+            let panel = bounds.panel(id);
+            counts[panel] += 1;
+            panel as u8
+        }));
+        let mut next = [0u32; PANELS];
+        for p in 1..PANELS {
+            next[p] = next[p - 1] + counts[p - 1];
+        }
+        sorted.ids.resize(self.ids.len(), 0);
+        sorted.rows.resize(self.ids.len(), 0);
+        sorted.values.resize(self.ids.len(), 0.0);
+        let mut k = 0;
+        for (row, &end) in self.row_ends.iter().enumerate() {
+            while k < end as usize {
+                let slot = &mut next[sorted.panel_of[k] as usize];
+                let to = *slot as usize;
+                *slot += 1;
+                sorted.ids[to] = self.ids[k];
+                sorted.rows[to] = row as u32;
+                sorted.values[to] = self.values[k];
+                k += 1;
+            }
+        }
+        sorted.ends.clear();
+        sorted.ends.extend_from_slice(&next);
+    }
+}
+
+/// Where panels begin: a sorted list of ids, the first of them 0.
+struct Bounds {
+    starts: Vec<u64>,
+    /// `starts[1..]`, filled up with a value that no id exceeds, for a search of fixed length.
+    ends: [u64; PANELS],
+}
+
+impl Bounds {
+    fn new(starts: Vec<u64>) -> Self {
+        let mut ends = [u64::MAX; PANELS];
+        ends[..starts.len() - 1].copy_from_slice(&starts[1..]);
+        Self { starts, ends }
+    }
+
+    /// Bounds that divide these ids evenly, and into narrow panels where a few more suffice for that.
+    fn dividing(mut sample: Vec<u64>) -> Self {
+        sample.sort_unstable();
+        let mut starts: Vec<u64> =
+            (1..SHARES).filter_map(|q| sample.get(q * sample.len() / SHARES)).copied().collect();
+        starts.push(0);
+        let widest = sample.last().map_or(0, |max| max / NARROW);
+        if widest < (PANELS / 4) as u64 {
+            starts.extend((1..=widest).map(|k| k * NARROW));
+        }
+        starts.sort_unstable();
+        starts.dedup();
+        Self::new(starts)
+    }
+
+    #[inline(always)]
+    fn panel(&self, id: u64) -> usize {
+        let mut p = 0;
+        let mut step = PANELS / 2;
+        while step > 0 {
+            p += if id >= self.ends[p + step - 1] { step } else { 0 };
+            step /= 2;
+        }
+        p
+    }
+
+    fn last(&self) -> u64 {
+        self.starts[self.starts.len() - 1]
+    }
+}
+
+/// Collects rows and yields sparse columns.
+pub(crate) struct Builder {
+    bounds: Option<Bounds>,
+    panels: Vec<Panel>,
+    rows: usize,
+    entries: u64,
+    largest_id: u64,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self { bounds: None, panels: Vec::new(), rows: 0, entries: 0, largest_id: 0 }
+    }
+
+    /// Number of rows so far.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds the rows of these blocks, in order, on the threads of the current pool.
+    pub(crate) fn append(&mut self, blocks: &mut [Block]) -> Result<()> {
+        self.follow_new_ids();
+        let bounds = self.bounds.get_or_insert_with(|| Bounds::dividing(sample(blocks)));
+        blocks.par_iter_mut().for_each(|block| block.sort_by_panel(bounds));
+        self.panels.resize_with(bounds.starts.len(), Panel::default);
+        let mut first_rows = Vec::with_capacity(blocks.len());
+        for block in blocks.iter() {
+            first_rows.push(self.rows as u32);
+            self.rows += block.rows();
+            self.entries += block.ids.len() as u64;
+            self.largest_id = block.ids.iter().fold(self.largest_id, |max, &id| max.max(id));
+        }
+        if u32::try_from(self.rows).is_err() {
+            return Err(Error::Data(format!("more than {} rows", u32::MAX)));
+        }
+        let blocks = &*blocks;
+        self.panels.par_iter_mut().enumerate().with_max_len(16).try_for_each(|(p, panel)| {
+            let base = bounds.starts[p];
+            for (block, &first_row) in blocks.iter().zip(&first_rows) {
+                let sorted = &block.by_panel;
+                let begin = if p == 0 { 0 } else { sorted.ends[p - 1] as usize };
+                let at = begin..sorted.ends[p] as usize;
+                panel.append(
+                    base,
+                    first_row,
+                    &sorted.ids[at.clone()],
+                    &sorted.rows[at.clone()],
+                    &sorted.values[at],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where ids are numbered as they first appear, the last panel would end up with most of the data: closed once it
+    /// holds more than its share, so that ids not seen yet go to a new one.
+    fn follow_new_ids(&mut self) {
+        let (Some(bounds), Some(last)) = (&mut self.bounds, self.panels.last()) else { return };
+        let full = last.len() as u64 > self.entries / SHARES as u64;
+        if full
+            && bounds.starts.len() < PANELS
+            && self.largest_id > bounds.last()
+            && self.largest_id < u64::MAX
+        {
+            let mut starts = std::mem::take(&mut bounds.starts);
+            starts.push(self.largest_id + 1);
+            *bounds = Bounds::new(starts);
+        }
+    }
+
+    /// The columns, of at least the given dimension, made on the threads of the current pool.
+    pub(crate) fn finish(self, dimension: u64) -> Sparse {
+        match self.panels.iter().map(Panel::kind).max().unwrap_or(ValueKind::Ones) {
+            ValueKind::Ones => self.columns::<()>(dimension, |_| Values::Ones),
+            ValueKind::F32 => self.columns(dimension, Values::F32),
+            ValueKind::F64 => self.columns(dimension, Values::F64),
+        }
+    }
+
+    fn columns<V: Stored>(self, dimension: u64, wrap: impl Fn(Vec<V>) -> Values) -> Sparse {
+        let total = self.panels.iter().map(Panel::len).sum();
+        // Zeroed memory is taken page by page as it is written to.
+        let mut indices = vec![0u32; total];
+        let mut values = vec![V::default(); total];
+        let starts = self.bounds.map_or_else(Vec::new, |bounds| bounds.starts);
+        let mut tasks = Vec::with_capacity(self.panels.len());
+        let (mut indices_rest, mut values_rest) = (indices.as_mut_slice(), values.as_mut_slice());
+        for (panel, base) in self.panels.into_iter().zip(starts) {
+            let (i, rest) = indices_rest.split_at_mut(panel.len());
+            indices_rest = rest;
+            let (v, rest) = values_rest.split_at_mut(panel.len());
+            values_rest = rest;
+            tasks.push((panel, base, i, v));
+        }
+        let tasks = tasks.into_par_iter().with_max_len(1);
+        let parts: Vec<_> = tasks.map(|(panel, base, i, v)| panel.into_columns(base, i, v)).collect();
+
+        let held = parts.iter().map(|part| part.ids.len()).sum();
+        let mut ids = Vec::with_capacity(held);
+        let mut pointers = Vec::with_capacity(held + 1);
+        let mut end = 0;
+        pointers.push(end);
+        for part in parts {
+            ids.extend_from_slice(&part.ids);
+            pointers.extend(part.lengths.iter().map(|&length| {
+                end += u64::from(length);
+                end
+            }));
+        }
+        Sparse::trusted(self.rows, dimension, ids, pointers, indices, wrap(values))
+    }
+}
+
+/// Some of the blocks' ids, evenly.
+fn sample(blocks: &[Block]) -> Vec<u64> {
+    const ENOUGH: usize = 1 << 15;
+    let total: usize = blocks.iter().map(|block| block.ids.len()).sum();
+    let step = total.div_ceil(ENOUGH).max(1);
+    blocks.iter().flat_map(|block| block.ids.iter().step_by(step)).copied().collect()
+}

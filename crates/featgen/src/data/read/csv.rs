@@ -1,0 +1,154 @@
+//! Tables with a header, cells between delimiters. One column may hold the labels; all others must be numbers.
+
+use csv::{ByteRecord, ReaderBuilder, Trim};
+
+use super::source::Source;
+use super::spellings::Spellings;
+use super::{number, quoted};
+use crate::data::{Dense, Labels, Layout};
+use crate::error::{Error, Place, Result};
+
+/// Where labels stand.
+#[derive(Clone, Copy)]
+pub(super) struct Label<'a> {
+    /// The column's name, or its number from 1.
+    pub(super) column: Option<&'a str>,
+    /// Whether there must be one.
+    pub(super) required: bool,
+}
+
+/// Names shown of a header that does not hold what is looked for.
+const NAMES_SHOWN: usize = 8;
+
+/// Reads values by rows, labels where there are some, and the names of the features.
+pub(super) fn read(
+    source: Source,
+    delimiter: u8,
+    label: Label<'_>,
+) -> Result<(Dense<f64, Vec<f64>>, Option<Labels>, Vec<String>)> {
+    let name = source.name().to_owned();
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .trim(Trim::All)
+        .flexible(true)
+        .has_headers(false)
+        .from_reader(source);
+    let mut record = ByteRecord::new();
+    let mut next = |record: &mut ByteRecord| match reader.read_byte_record(record) {
+        Ok(more) => Ok(more),
+        Err(error) => Err(failure(error, reader.get_ref())),
+    };
+
+    next(&mut record)?;
+    let header = Header::new(&name, &record, label)?;
+    let mut values = Vec::new();
+    let mut labels = Spellings::default();
+    let mut rows = 0;
+    while next(&mut record)? {
+        header.row(&record, &mut values, &mut labels)?;
+        rows += 1;
+    }
+    if rows == 0 {
+        return Err(Error::input(name.as_str(), "no instances: only a header"));
+    }
+    values.shrink_to_fit();
+    let columns = header.names.len() - usize::from(header.label.is_some());
+    let matrix = Dense::new(values, rows, columns, Layout::RowMajor)?;
+    let labels = header.label.is_some().then(|| labels.into_labels());
+    let mut names = header.names;
+    header.label.map(|at| names.remove(at));
+    Ok((matrix, labels, names))
+}
+
+fn failure(error: csv::Error, source: &Source) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => source.read_error(error),
+        other => source.error(format!("{other:?}")),
+    }
+}
+
+struct Header<'a> {
+    file: &'a str,
+    names: Vec<String>,
+    label: Option<usize>,
+}
+
+impl<'a> Header<'a> {
+    fn new(file: &'a str, record: &ByteRecord, label: Label<'_>) -> Result<Self> {
+        let line = record.position().map_or(1, csv::Position::line);
+        let mut names: Vec<String> = Vec::with_capacity(record.len());
+        let mut seen = std::collections::HashSet::new();
+        for (k, cell) in record.iter().enumerate() {
+            let wrong = |reason: String| Err(Error::input(Place::at(file, line, k as u64 + 1), reason));
+            let Ok(name) = std::str::from_utf8(cell) else {
+                return wrong(format!(
+                    "the name of column {}, {}, is not text in UTF-8",
+                    k + 1,
+                    quoted(cell)
+                ));
+            };
+            if !seen.insert(name) {
+                return wrong(format!("two columns are called {}", quoted(cell)));
+            }
+            names.push(name.to_owned());
+        }
+        let label =
+            find_label(&names, label).map_err(|reason| Error::input(Place::at(file, line, 1), reason))?;
+        Ok(Self { file, names, label })
+    }
+
+    fn row(&self, record: &ByteRecord, values: &mut Vec<f64>, labels: &mut Spellings) -> Result<()> {
+        let line = record.position().map_or(0, csv::Position::line);
+        let wrong =
+            |k: usize, reason: String| Err(Error::input(Place::at(self.file, line, k as u64 + 1), reason));
+        if record.len() != self.names.len() {
+            let (found, expected) = (record.len(), self.names.len());
+            return wrong(found.min(expected), format!("{found} cells where the header has {expected}"));
+        }
+        for (k, cell) in record.iter().enumerate() {
+            let column = || format!("column {} ({})", k + 1, quoted(self.names[k].as_bytes()));
+            if self.label == Some(k) {
+                match std::str::from_utf8(cell) {
+                    Ok("") => return wrong(k, format!("{}: the label is missing", column())),
+                    Ok(label) => labels.push(label).or_else(|reason| wrong(k, reason.into()))?,
+                    Err(_) => {
+                        return wrong(
+                            k,
+                            format!("{}: the label {} is not text in UTF-8", column(), quoted(cell)),
+                        );
+                    }
+                }
+            } else if let Some(value) = number::parse(cell) {
+                values.push(value);
+            } else if cell.is_empty() {
+                return wrong(k, format!("{}: the value is missing", column()));
+            } else {
+                return wrong(k, format!("{}: {} {}", column(), quoted(cell), number::complaint(cell)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The position of the label column: by name, else by number.
+fn find_label(names: &[String], label: Label<'_>) -> Result<Option<usize>, String> {
+    let mut shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
+    if names.len() > NAMES_SHOWN {
+        shown.push_str(", ...");
+    }
+    let Some(wanted) = label.column else {
+        return match label.required {
+            true => {
+                Err(format!("a table: say which column holds the labels (--label); the columns are {shown}"))
+            }
+            false => Ok(None),
+        };
+    };
+    let numbered = || wanted.parse::<usize>().ok().filter(|k| (1..=names.len()).contains(k)).map(|k| k - 1);
+    match names.iter().position(|name| name == wanted).or_else(numbered) {
+        None if label.required => {
+            Err(format!("no column {}; the columns are {shown}", quoted(wanted.as_bytes())))
+        }
+        found => Ok(found),
+    }
+}

@@ -1,0 +1,280 @@
+//! Readers: from files in the usual formats to a [`Dataset`], recognised by content.
+//!
+//! | content | becomes |
+//! |---|---|
+//! | svmlight/LIBSVM text | sparse columns |
+//! | CSV with a header (comma, semicolon or tab) | dense rows |
+//! | NumPy `.npy`, two-dimensional, `f4` or `f8` | dense, in the file's order and precision, mapped rather than read |
+//!
+//! Each may be compressed with gzip or zstd. What is wrong with an input is said with file, line and column.
+
+mod csv;
+mod npy;
+mod number;
+mod source;
+mod spellings;
+mod svmlight;
+
+use std::path::{Path, PathBuf};
+
+use self::source::{Format, Source};
+use self::spellings::Spellings;
+use super::{Columns, Dataset, Labels, Names};
+use crate::error::{Error, Place, Result};
+
+/// Bytes of text that one task parses: small enough for what it leaves to stay in the cache.
+const CHUNK: usize = 1 << 19;
+
+/// Reads data sets. The defaults suit training on svmlight text; formats that need more are told here.
+///
+/// ```no_run
+/// # fn main() -> featgen::Result<()> {
+/// use featgen::data::read::Reader;
+/// let table = Reader::new().label_column("species").read("iris.csv")?;
+/// let array = Reader::new().labels_file("y.txt").read("x.npy")?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Reader {
+    label_column: Option<String>,
+    labels_file: Option<PathBuf>,
+    names_file: Option<PathBuf>,
+    weights_file: Option<PathBuf>,
+    require_labels: bool,
+    threads: usize,
+    chunk: usize,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self {
+            label_column: None,
+            labels_file: None,
+            names_file: None,
+            weights_file: None,
+            require_labels: true,
+            threads: 0,
+            chunk: CHUNK,
+        }
+    }
+}
+
+/// What a format yields.
+struct Table {
+    columns: Box<dyn Columns>,
+    labels: Option<Labels>,
+    names: Option<Names>,
+}
+
+impl Reader {
+    /// A reader with default settings: labels are required, and all processors are used.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The column of a CSV that holds the labels: its name, or its number from 1 if no column is called so.
+    pub fn label_column(mut self, column: impl Into<String>) -> Self {
+        self.label_column = Some(column.into());
+        self
+    }
+
+    /// A file of labels, one a line or a one-dimensional `.npy`. They replace labels that the data have.
+    pub fn labels_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.labels_file = Some(path.into());
+        self
+    }
+
+    /// A file of feature names, one a line, in order of feature number.
+    pub fn names_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.names_file = Some(path.into());
+        self
+    }
+
+    /// A file of instance weights, one a line, in order of instances.
+    pub fn weights_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.weights_file = Some(path.into());
+        self
+    }
+
+    /// Whether data without labels are refused. They are by default; predictions can do without.
+    pub fn require_labels(mut self, required: bool) -> Self {
+        self.require_labels = required;
+        self
+    }
+
+    /// How many threads parse; 0 for as many as there are processors. What is read does not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Reads a file; `-` is standard input.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<Dataset> {
+        self.read_source(Source::open(path.as_ref())?)
+    }
+
+    fn read_source(&self, mut source: Source) -> Result<Dataset> {
+        let name = source.name().to_owned();
+        let given_names = self.names_file.as_deref().map(read_names).transpose()?;
+        let table = match source.format(self.label_column.is_some())? {
+            Format::Svmlight { labelled } => self.read_svmlight(source, labelled, given_names.as_ref())?,
+            Format::Csv { delimiter } => self.read_csv(source, delimiter)?,
+            Format::Npy => self.read_npy(source)?,
+        };
+        let rows = table.columns.rows();
+        let mut labels = match &self.labels_file {
+            Some(path) => Some(read_labels(path, rows)?),
+            None => table.labels,
+        };
+        if let Some(path) = &self.weights_file {
+            let weights = read_weights(path, rows)?;
+            let unlabelled = || Error::parameter("weights", "instances without labels cannot be weighted");
+            labels = Some(labels.ok_or_else(unlabelled)?.with_weights(weights)?);
+        }
+        let names = match (table.names, given_names) {
+            (Some(_), Some(_)) => {
+                return Err(Error::parameter("names", "a table has its names in its header"));
+            }
+            (Some(names), None) => names,
+            (None, Some(names)) => check_names(names, self.names_file.as_deref(), table.columns.as_ref())?,
+            (None, None) => Names::default(),
+        };
+        Ok(Dataset { columns: table.columns, labels: labels.unwrap_or_default(), names, source: name })
+    }
+
+    /// Whether labels must come from the data themselves.
+    fn labels_inside(&self) -> bool {
+        self.require_labels && self.labels_file.is_none()
+    }
+
+    fn read_svmlight(&self, source: Source, labelled: bool, names: Option<&Names>) -> Result<Table> {
+        if self.label_column.is_some() {
+            let reason = "only a table has label columns, and this is svmlight text";
+            return Err(Error::parameter("label", reason));
+        }
+        let options = svmlight::Options {
+            labelled: labelled || self.labels_inside(),
+            dimension: names.map_or(0, |names| names.list().len() as u64),
+            chunk: self.chunk,
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        let pool = pool.map_err(|e| Error::parameter("threads", e.to_string()))?;
+        let (columns, labels) = pool.install(|| svmlight::read(source, options))?;
+        Ok(Table { columns: Box::new(columns), labels, names: None })
+    }
+
+    fn read_csv(&self, source: Source, delimiter: u8) -> Result<Table> {
+        if self.label_column.is_some() && self.labels_file.is_some() {
+            return Err(Error::parameter(
+                "labels",
+                "labels can come from a column or from a file, not from both",
+            ));
+        }
+        let label = csv::Label { column: self.label_column.as_deref(), required: self.labels_inside() };
+        let (columns, labels, names) = csv::read(source, delimiter, label)?;
+        Ok(Table { columns: Box::new(columns), labels, names: Some(Names::identifying(names)) })
+    }
+
+    fn read_npy(&self, source: Source) -> Result<Table> {
+        if self.labels_inside() {
+            return Err(
+                source.error("an array has no labels: they must be given in a file of their own (--labels)")
+            );
+        }
+        Ok(Table { columns: npy::read_matrix(source)?, labels: None, names: None })
+    }
+}
+
+fn check_names(names: Names, path: Option<&Path>, columns: &dyn Columns) -> Result<Names> {
+    let (given, needed) = (names.list().len() as u64, columns.dimension());
+    if given == needed {
+        return Ok(names);
+    }
+    let file = path.map_or_else(String::new, |path| path.display().to_string());
+    Err(Error::input(file.as_str(), format!("{given} names for {needed} features")))
+}
+
+fn read_names(path: &Path) -> Result<Names> {
+    let mut names = Vec::new();
+    for_each_text_line(Source::open(path)?, "name", |_, text| {
+        names.push(text.to_owned());
+        Ok(())
+    })?;
+    Ok(Names::shown(names))
+}
+
+fn read_labels(path: &Path, rows: usize) -> Result<Labels> {
+    let mut source = Source::open(path)?;
+    let name = source.name().to_owned();
+    let labels = if source.is_npy()? {
+        npy::read_labels(source)?
+    } else {
+        let mut spellings = Spellings::default();
+        for_each_text_line(source, "label", |line, text| {
+            spellings.push(text).map_err(|reason| Error::input(Place::at(&name, line, 1), reason))
+        })?;
+        spellings.into_labels()
+    };
+    if labels.len() != rows {
+        let reason = format!("{} labels for {rows} instances", labels.len());
+        return Err(Error::input(name.as_str(), reason));
+    }
+    Ok(labels)
+}
+
+fn read_weights(path: &Path, rows: usize) -> Result<Vec<f64>> {
+    let source = Source::open(path)?;
+    let name = source.name().to_owned();
+    let mut weights = Vec::new();
+    for_each_text_line(source, "weight", |line, text| {
+        match number::parse(text.as_bytes()).filter(|&weight| weight >= 0.0) {
+            Some(weight) => weights.push(weight),
+            None => {
+                let reason =
+                    format!("{} is not a weight: a finite number of at least 0", quoted(text.as_bytes()));
+                return Err(Error::input(Place::at(&name, line, 1), reason));
+            }
+        }
+        Ok(())
+    })?;
+    if weights.len() != rows {
+        return Err(Error::input(name.as_str(), format!("{} weights for {rows} instances", weights.len())));
+    }
+    Ok(weights)
+}
+
+/// Calls `each` with every line of a list, trimmed. Only the end of a list may be blank: `what` must stand on the others.
+fn for_each_text_line(
+    source: Source,
+    what: &str,
+    mut each: impl FnMut(u64, &str) -> Result<()>,
+) -> Result<()> {
+    let name = source.name().to_owned();
+    let mut blank = None;
+    source.for_each_line(|line, bytes| {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Err(Error::input(Place::at(&name, line, 1), "not text in UTF-8"));
+        };
+        if text.trim().is_empty() {
+            blank.get_or_insert(line);
+            return Ok(());
+        }
+        match blank {
+            Some(line) => Err(Error::input(
+                Place::at(&name, line, 1),
+                format!("an empty line where a {what} is expected"),
+            )),
+            None => each(line, text.trim()),
+        }
+    })
+}
+
+/// A token as a message shows it: short, and without characters that a terminal would act on.
+fn quoted(token: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(token);
+    let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    let dots = if text.chars().nth(SHOWN).is_some() { "..." } else { "" };
+    format!("`{shown}{dots}`")
+}

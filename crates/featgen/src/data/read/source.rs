@@ -1,0 +1,296 @@
+//! Where bytes come from: a file or standard input, decompressed on the way, recognised by content.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::npy;
+use crate::error::{Error, Result};
+
+/// How many bytes at most are looked at to tell what a source holds.
+const HEAD_LIMIT: usize = 1 << 20;
+
+/// Compression within compression is undone this often.
+const LAYERS: usize = 4;
+
+/// A line longer than this is taken for a file that is not text.
+const LINE_LIMIT: usize = 1 << 30;
+
+/// Line ends that follow the text of a chunk, so that a parser may look ahead without checking for the end.
+pub(super) const PADDING: usize = 64;
+
+/// An open input: its bytes after decompression, the first of them already known.
+pub(super) struct Source {
+    name: String,
+    bytes: Box<dyn Read + Send>,
+    head: Vec<u8>,
+    taken: usize,
+    compressed: bool,
+    /// The file itself, where its bytes are the source's.
+    plain: Option<PathBuf>,
+}
+
+/// What the content of a source looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// A NumPy array.
+    Npy,
+    /// Lines of `label index:value ...`; whether the first line has a label.
+    Svmlight { labelled: bool },
+    /// Cells between delimiters, under a header.
+    Csv { delimiter: u8 },
+}
+
+impl Source {
+    /// Opens a file, or standard input for `-`.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        if name == "-" {
+            return Self::layered(name, Box::new(io::stdin()), None);
+        }
+        let file = File::open(path).map_err(|e| Error::io(&name, e))?;
+        let regular = file.metadata().is_ok_and(|data| data.is_file());
+        Self::layered(name, Box::new(file), regular.then(|| path.to_owned()))
+    }
+
+    /// A source of these bytes, for tests.
+    #[cfg(test)]
+    pub(super) fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::layered("test".into(), Box::new(Cursor::new(bytes.into())), None)
+    }
+
+    fn layered(name: String, bytes: Box<dyn Read + Send>, plain: Option<PathBuf>) -> Result<Self> {
+        let mut source = Self { name, bytes, head: Vec::new(), taken: 0, compressed: false, plain };
+        source.look(4)?;
+        for _ in 0..LAYERS {
+            let gzip = source.head.starts_with(&[0x1f, 0x8b]);
+            let zstd = source.head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+            if !gzip && !zstd {
+                break;
+            }
+            let compressed = Cursor::new(std::mem::take(&mut source.head)).chain(source.bytes);
+            source.bytes = if gzip {
+                Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 17, compressed)))
+            } else {
+                Box::new(zstd::Decoder::new(compressed).map_err(|e| Error::io(&source.name, e))?)
+            };
+            source.plain = None;
+            source.compressed = true;
+            source.look(4)?;
+        }
+        if source.head.starts_with(b"\xef\xbb\xbf") {
+            source.taken = 3;
+        }
+        Ok(source)
+    }
+
+    /// The input's name, for messages.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The path of a file that holds exactly the bytes of this source.
+    pub(super) fn plain_file(&self) -> Option<&Path> {
+        self.plain.as_deref()
+    }
+
+    /// Bad input somewhere in this source.
+    pub(super) fn error(&self, reason: impl Into<String>) -> Error {
+        Error::input(self.name.as_str(), reason)
+    }
+
+    /// What a failure to read means: a refusal of the system, or damage that a decompressor found.
+    pub(super) fn read_error(&self, error: io::Error) -> Error {
+        if self.compressed && error.raw_os_error().is_none() {
+            self.error(format!("the compressed data are damaged or incomplete ({error})"))
+        } else {
+            Error::io(&self.name, error)
+        }
+    }
+
+    /// What the source holds. `table` says that the caller expects a table where a line could be read either way.
+    pub(super) fn format(&mut self, table: bool) -> Result<Format> {
+        if self.is_npy()? {
+            return Ok(Format::Npy);
+        }
+        if self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff") {
+            return Err(self.error("text in UTF-16: convert it to UTF-8"));
+        }
+        let line = self.first_line()?;
+        if line.is_empty() {
+            return Err(self.error("no instances"));
+        }
+        let mut tokens = line.split(|c| c.is_ascii_whitespace()).filter(|token| !token.is_empty());
+        let labelled = !tokens.clone().next().is_some_and(is_entry);
+        let delimiter = delimiter(&line);
+        Ok(if tokens.any(is_entry) || (delimiter.is_none() && !table) {
+            Format::Svmlight { labelled }
+        } else {
+            Format::Csv { delimiter: delimiter.unwrap_or(b',') }
+        })
+    }
+
+    /// Whether the source holds a NumPy array.
+    pub(super) fn is_npy(&mut self) -> Result<bool> {
+        Ok(self.look(npy::MAGIC.len())?.starts_with(npy::MAGIC))
+    }
+
+    /// Reads until `out` is full or the source ends; returns how much was read.
+    pub(super) fn read_fully(&mut self, out: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            match self.read(&mut out[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.read_error(e)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Makes sure that `length` bytes of the head are known, if there are so many.
+    fn look(&mut self, length: usize) -> Result<&[u8]> {
+        let missing = length.saturating_sub(self.head.len()) as u64;
+        let read = (&mut self.bytes).take(missing).read_to_end(&mut self.head);
+        read.map_err(|e| self.read_error(e))?;
+        Ok(&self.head)
+    }
+
+    /// The first line that is neither blank nor a comment, without blanks around it; as much of it as the head holds.
+    fn first_line(&mut self) -> Result<Vec<u8>> {
+        let mut length = 1 << 16;
+        loop {
+            let known = self.look(length)?.len();
+            let complete = known < length || known >= HEAD_LIMIT;
+            let text = &self.head[self.taken..];
+            let whole = if complete { text.len() } else { memchr::memrchr(b'\n', text).unwrap_or(0) };
+            let mut lines = text[..whole].split(|&c| c == b'\n').map(<[u8]>::trim_ascii);
+            let found = lines.find(|line| !line.is_empty() && line[0] != b'#');
+            if found.is_some() || complete {
+                return Ok(found.unwrap_or_default().to_vec());
+            }
+            length *= 4;
+        }
+    }
+
+    /// Calls `each` with every line and its number, from 1, without the line's end.
+    pub(super) fn for_each_line(self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let mut reader = BufReader::with_capacity(1 << 16, self);
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            let read = reader.by_ref().take(LINE_LIMIT as u64).read_until(b'\n', &mut line);
+            if read.map_err(|e| reader.get_ref().read_error(e))? == 0 {
+                break;
+            }
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            each(number, text.strip_suffix(b"\r").unwrap_or(text))?;
+        }
+        Ok(())
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.taken < self.head.len() {
+            let read = (&self.head[self.taken..]).read(out)?;
+            self.taken += read;
+            return Ok(read);
+        }
+        self.bytes.read(out)
+    }
+}
+
+/// Whether a token is a feature's index and value.
+fn is_entry(token: &[u8]) -> bool {
+    let digits = token.iter().take_while(|c| c.is_ascii_digit()).count();
+    (digits > 0 && token.get(digits) == Some(&b':')) || token.starts_with(b"qid:")
+}
+
+/// The most frequent of the possible delimiters outside quotes.
+fn delimiter(line: &[u8]) -> Option<u8> {
+    let mut quoted = false;
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
+    for &c in line {
+        quoted ^= c == b'"';
+        for (delimiter, count) in &mut counts {
+            *count += usize::from(!quoted && c == *delimiter);
+        }
+    }
+    let (delimiter, count) = counts.into_iter().rev().max_by_key(|&(_, count)| count)?;
+    (count > 0).then_some(delimiter)
+}
+
+/// Whole lines of text, followed by padding that is not part of it.
+pub(super) struct Chunk {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
+impl Chunk {
+    /// The text with its padding, and the length of the text; the text ends with a line end.
+    pub(super) fn padded(&self) -> (&[u8], usize) {
+        (&self.buffer, self.length)
+    }
+
+    /// The memory, to be used again.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+}
+
+/// Cuts a source into chunks of whole lines.
+pub(super) struct Chunks {
+    source: Source,
+    size: usize,
+    /// The beginning of a line whose end is still to be read.
+    carried: Vec<u8>,
+    ended: bool,
+}
+
+impl Chunks {
+    /// Chunks of about `size` bytes.
+    pub(super) fn new(source: Source, size: usize) -> Self {
+        Self { source, size: size.max(1), carried: Vec::new(), ended: false }
+    }
+
+    /// The next chunk, in the memory of `buffer`.
+    pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Result<Option<Chunk>> {
+        let mut filled = self.carried.len();
+        buffer.resize(buffer.len().max(filled + self.size + PADDING), 0);
+        buffer[..filled].copy_from_slice(&self.carried);
+        let mut target = filled + self.size;
+        while !self.ended {
+            filled += self.source.read_fully(&mut buffer[filled..target])?;
+            self.ended = filled < target;
+            let fresh = &buffer[self.carried.len()..filled];
+            if let Some(at) = memchr::memrchr(b'\n', fresh) {
+                let length = self.carried.len() + at + 1;
+                self.carried.clear();
+                self.carried.extend_from_slice(&buffer[length..filled]);
+                return Ok(Some(self.chunk(buffer, length)));
+            }
+            if filled > LINE_LIMIT {
+                let reason = format!("a line of more than {} MiB: this is not text", LINE_LIMIT >> 20);
+                return Err(self.source.error(reason));
+            }
+            target = 2 * filled.max(self.size);
+            buffer.resize(buffer.len().max(target + PADDING), 0);
+        }
+        self.carried.clear();
+        if filled == 0 {
+            return Ok(None);
+        }
+        buffer[filled] = b'\n';
+        Ok(Some(self.chunk(buffer, filled + 1)))
+    }
+
+    fn chunk(&self, mut buffer: Vec<u8>, length: usize) -> Chunk {
+        buffer.resize(buffer.len().max(length + PADDING), 0);
+        buffer[length..length + PADDING].fill(b'\n');
+        Chunk { buffer, length }
+    }
+}

@@ -1,0 +1,328 @@
+//! svmlight/LIBSVM text: a line per instance, `label index:value index:value ... # comment`.
+//!
+//! Indices count from 1 and increase. `qid:` is skipped, blank lines and comments are too, zeros are not stored. Chunks
+//! of whole lines are parsed in parallel while the next ones are read (and decompressed) by a thread of their own.
+
+use std::collections::HashMap;
+use std::sync::mpsc;
+
+use rayon::prelude::*;
+
+use super::source::{Chunk, Chunks, Source};
+use super::spellings::Spellings;
+use super::{number, quoted};
+use crate::data::build::{Block, Builder};
+use crate::data::{Labels, Sparse};
+use crate::error::{Error, Place, Result};
+
+/// How rows begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options {
+    /// Whether rows begin with a label.
+    pub(super) labelled: bool,
+    /// Number of features at least.
+    pub(super) dimension: u64,
+    /// Bytes of text that one task parses.
+    pub(super) chunk: usize,
+}
+
+/// Reads a source on the threads of the current pool.
+pub(super) fn read(source: Source, options: Options) -> Result<(Sparse, Option<Labels>)> {
+    let name = source.name().to_owned();
+    let tasks = rayon::current_num_threads();
+    let (full, chunks) = mpsc::sync_channel(tasks);
+    let (recycle, empty) = mpsc::channel::<Vec<u8>>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut cutter = Chunks::new(source, options.chunk);
+            // The receiver leaves at the first error: nothing more is to be read then.
+            while let Some(chunk) = cutter.next(empty.try_recv().unwrap_or_default()).transpose() {
+                if full.send(chunk).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut reading = Reading::new(name, options);
+        let mut parts: Vec<Part> = (0..tasks).map(|_| Part::default()).collect();
+        let mut blocks: Vec<Block> = Vec::new();
+        loop {
+            let batch: Vec<Result<Chunk>> = chunks.iter().take(tasks).collect();
+            if batch.is_empty() {
+                return reading.finish();
+            }
+            let parse = |(part, chunk): (&mut Part, &Result<Chunk>)| {
+                if let Ok(chunk) = chunk {
+                    part.parse(chunk, options.labelled);
+                }
+            };
+            parts.par_iter_mut().zip(&batch).with_max_len(1).for_each(parse);
+            blocks.clear();
+            for (part, chunk) in parts.iter_mut().zip(batch) {
+                let _ = recycle.send(chunk?.into_buffer());
+                reading.take(part)?;
+                blocks.push(std::mem::take(&mut part.block));
+            }
+            reading.builder.append(&mut blocks)?;
+            for (part, block) in parts.iter_mut().zip(blocks.drain(..)) {
+                part.block = block;
+            }
+        }
+    })
+}
+
+/// What was read so far.
+struct Reading {
+    name: String,
+    options: Options,
+    builder: Builder,
+    lines: u64,
+    largest: u64,
+    spellings: Spellings,
+}
+
+impl Reading {
+    fn new(name: String, options: Options) -> Self {
+        Self {
+            name,
+            options,
+            builder: Builder::new(),
+            lines: 0,
+            largest: options.dimension,
+            spellings: Spellings::default(),
+        }
+    }
+
+    /// Takes over what a part holds beside its block; fails with the part's first fault.
+    fn take(&mut self, part: &mut Part) -> Result<()> {
+        let place = |spot: &Spot| Place::at(&self.name, self.lines + spot.line, spot.column);
+        let mut codes = Vec::with_capacity(part.labels.len());
+        for (label, spot) in &part.labels {
+            codes.push(self.spellings.code(label).map_err(|reason| Error::input(place(spot), reason))?);
+        }
+        if let Some((spot, reason)) = part.fault.take() {
+            return Err(Error::input(place(&spot), reason));
+        }
+        self.spellings.extend(part.codes.iter().map(|&code| codes[code as usize]));
+        self.lines += part.lines;
+        self.largest = self.largest.max(part.largest);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(Sparse, Option<Labels>)> {
+        if self.builder.rows() == 0 {
+            return Err(Error::input(self.name.as_str(), "no instances"));
+        }
+        let labels = self.options.labelled.then(|| self.spellings.into_labels());
+        Ok((self.builder.finish(self.largest), labels))
+    }
+}
+
+/// A place in a chunk: lines and columns count from 1, lines from the beginning of the chunk.
+#[derive(Debug, Clone, Copy)]
+struct Spot {
+    line: u64,
+    column: u64,
+}
+
+/// A parsed chunk. Reused, so that memory is taken once.
+#[derive(Default)]
+struct Part {
+    block: Block,
+    lines: u64,
+    /// The largest index, whether its value was stored or not.
+    largest: u64,
+    /// Distinct labels in order of appearance, with the place of the first.
+    labels: Vec<(String, Spot)>,
+    /// For every row the position of its label in `labels`.
+    codes: Vec<u32>,
+    fault: Option<(Spot, String)>,
+}
+
+impl Part {
+    /// Parses a chunk up to its end or its first fault.
+    fn parse(&mut self, chunk: &Chunk, labelled: bool) {
+        self.block.clear();
+        self.labels.clear();
+        self.codes.clear();
+        self.largest = 0;
+        let (text, length) = chunk.padded();
+        let mut parser = Parser::new(text, labelled);
+        let mut result = Ok(());
+        while parser.at < length && result.is_ok() {
+            result = parser.line(self);
+        }
+        self.lines = parser.line;
+        self.fault = result.err();
+    }
+}
+
+/// A fault as it travels up: where and why.
+type Parsed<T> = Result<T, (Spot, String)>;
+
+/// A walk over the lines of a chunk.
+struct Parser<'t> {
+    text: &'t [u8],
+    at: usize,
+    line: u64,
+    line_begin: usize,
+    labelled: bool,
+    known: HashMap<&'t [u8], u32>,
+    /// The last label and its code: the next row's is often the same.
+    last: (&'t [u8], u32),
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t [u8], labelled: bool) -> Self {
+        Self { text, at: 0, line: 0, line_begin: 0, labelled, known: HashMap::new(), last: (b"", 0) }
+    }
+
+    fn spot(&self, at: usize) -> Spot {
+        Spot { line: self.line, column: (at - self.line_begin) as u64 + 1 }
+    }
+
+    fn line(&mut self, part: &mut Part) -> Parsed<()> {
+        self.line += 1;
+        self.line_begin = self.at;
+        self.at = after_blanks(self.text, self.at);
+        if matches!(self.text[self.at], b'\n' | b'#') {
+            self.at = after_line(self.text, self.at);
+            return Ok(());
+        }
+        self.label(part)?;
+        self.entries(part)?;
+        part.block.end_row();
+        Ok(())
+    }
+
+    fn label(&mut self, part: &mut Part) -> Parsed<()> {
+        let token = token(self.text, self.at);
+        let has_label = !token.contains(&b':');
+        if has_label != self.labelled {
+            let reason = match has_label {
+                true => format!("a label, {}, where the first line has none", quoted(token)),
+                false => format!("no label: the line begins with {}", quoted(token)),
+            };
+            return Err((self.spot(self.at), reason));
+        }
+        if !self.labelled {
+            return Ok(());
+        }
+        if token != self.last.0 {
+            self.last = (token, self.code(token, part)?);
+        }
+        part.codes.push(self.last.1);
+        self.at += token.len();
+        Ok(())
+    }
+
+    fn code(&mut self, token: &'t [u8], part: &mut Part) -> Parsed<u32> {
+        if let Some(&code) = self.known.get(token) {
+            return Ok(code);
+        }
+        let spot = self.spot(self.at);
+        let Some(label) = std::str::from_utf8(token).ok().filter(|text| !text.contains(char::is_control))
+        else {
+            return Err((spot, format!("the label {} is not text", quoted(token))));
+        };
+        let code = part.labels.len() as u32;
+        part.labels.push((label.to_owned(), spot));
+        self.known.insert(token, code);
+        Ok(code)
+    }
+
+    fn entries(&mut self, part: &mut Part) -> Parsed<()> {
+        let text = self.text;
+        let mut at = self.at;
+        let mut previous = 0;
+        loop {
+            at = after_blanks(text, at);
+            let (index, value, end) = match usual_entry(text, at) {
+                Some(entry) => entry,
+                None if matches!(text[at], b'\n' | b'#') => break,
+                None => {
+                    let token = token(text, at);
+                    match entry(token).map_err(|reason| (self.spot(at), reason))? {
+                        Some((index, value)) => (index, value, at + token.len()),
+                        None => {
+                            at += token.len();
+                            continue;
+                        }
+                    }
+                }
+            };
+            if index <= previous {
+                return Err((self.spot(at), disorder(previous, index)));
+            }
+            previous = index;
+            if value != 0.0 {
+                part.block.push(index - 1, value);
+            }
+            at = end;
+        }
+        part.largest = part.largest.max(previous);
+        self.at = after_line(text, at);
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn after_blanks(text: &[u8], mut at: usize) -> usize {
+    while matches!(text[at], b' ' | b'\t' | b'\r' | 0x0b | 0x0c) {
+        at += 1;
+    }
+    at
+}
+
+/// The beginning of the next line.
+fn after_line(text: &[u8], at: usize) -> usize {
+    at + memchr::memchr(b'\n', &text[at..]).map_or(text.len() - at, |newline| newline + 1)
+}
+
+/// The token at `at`: up to a blank, a comment or the end of the line.
+fn token(text: &[u8], at: usize) -> &[u8] {
+    let ends = |c: &u8| matches!(c, b' ' | b'\t'..=b'\r' | b'#');
+    let length = text[at..].iter().position(ends).unwrap_or(text.len() - at);
+    &text[at..at + length]
+}
+
+/// Index, value and end of an entry in its usual spelling; `None` says nothing but that the slow way must be gone.
+#[inline(always)]
+fn usual_entry(text: &[u8], at: usize) -> Option<(u64, f64, usize)> {
+    let (index, colon) = number::integer(text, at)?;
+    if text[colon] != b':' {
+        return None;
+    }
+    let (value, end) = number::decimal(text, colon + 1)?;
+    (text[end] <= b' ').then_some((index, value, end))
+}
+
+/// Index and value of any entry; `None` for tokens that are to be skipped.
+#[cold]
+fn entry(token: &[u8]) -> Result<Option<(u64, f64)>, String> {
+    if token.starts_with(b"qid:") {
+        return Ok(None);
+    }
+    let Some(colon) = memchr::memchr(b':', token) else {
+        return Err(format!("{} where index:value is expected", quoted(token)));
+    };
+    let (index, value) = (&token[..colon], &token[colon + 1..]);
+    if index.is_empty() || !index.iter().all(u8::is_ascii_digit) {
+        return Err(format!("{} is not a feature's index: a whole number from 1", quoted(index)));
+    }
+    let digits = std::str::from_utf8(index).expect("digits");
+    let index = digits.parse().map_err(|_| format!("index {} does not fit 64 bits", quoted(index)))?;
+    match number::parse(value) {
+        Some(value) => Ok(Some((index, value))),
+        None if value.is_empty() => Err(format!("feature {index} has no value")),
+        None => Err(format!("the value {} of feature {index} {}", quoted(value), number::complaint(value))),
+    }
+}
+
+#[cold]
+fn disorder(previous: u64, index: u64) -> String {
+    match index {
+        0 => "index 0: indices count from 1".into(),
+        _ if index == previous => format!("index {index} stands twice in a line"),
+        _ => format!("index {index} after {previous}: indices must increase"),
+    }
+}
