@@ -1,4 +1,5 @@
-//! The machine, run to a certified gap of 1e-6, finds the optimum that a conic solver finds, whatever the subproblem's solver.
+//! The machine, run to a certified gap of 1e-6, finds the optimum that a conic solver finds, with any of its own
+//! solvers.
 
 mod common;
 

@@ -9,7 +9,7 @@ fn problems() -> impl Iterator<Item = Problem> {
     (0..40).map(Problem::random)
 }
 
-/// The minimum of `1/2 ||w||^2 + loss`, by Newton's method with the shift as one more column that is not penalised.
+/// The minimum of `1/2 ||w||^2 + loss`, by Newton's method; the shift is one more column, not penalised.
 fn ridge(problem: &Problem) -> f64 {
     let (m, costs) = (problem.columns.len(), problem.costs(problem.cost));
     let size = m + usize::from(problem.shift);

@@ -27,8 +27,8 @@ fn brute_force<'a>(
     all
 }
 
-/// Whether `found` is what brute force finds. If `exact`, no sum was rounded, so that ties are ties in any order of
-/// summation and the lists must be equal; otherwise features of nearly the same score may change places.
+/// Whether `found` is what brute force finds. If `exact`, no sum was rounded, ties are ties in any order of summation,
+/// and the lists must be equal; otherwise features of nearly the same score may change places.
 fn compare(
     found: &[Scored<Feature>],
     expected: &[(f64, f64, &Feature)],

@@ -122,7 +122,7 @@ pub(crate) fn optimum(
                     .require(NonnegativeConeT(1), [affine(-1.0, margin.into_iter().chain([(slack, 1.0)]))]);
             }
             Loss::Logistic => {
-                // t >= log(1 + exp(-z)) is exp(-z - t) + exp(-t) <= 1; the cone holds (x, y, z) with y exp(x / y) <= z.
+                // t >= log(1 + exp(-z)) is exp(-z - t) + exp(-t) <= 1; the cone is y exp(x / y) <= z.
                 let t = program.variables(1, cost, 0.0).start;
                 let parts = program.variables(2, 0.0, 0.0);
                 let minus = margin.into_iter().map(|(variable, x)| (variable, -x)).chain([(t, -1.0)]);

@@ -170,6 +170,20 @@ impl Problem {
         Self { seed, columns, ids, storage, signs, weights, loss, shift, budget, cost }
     }
 
+    /// The same, made easy for first-order methods without momentum: all features of about the same scale, C at most 1.
+    pub(crate) fn mild(seed: u64) -> Self {
+        let mut problem = Self::random(seed);
+        for column in &mut problem.columns {
+            let largest = column.iter().fold(0f64, |most, x| most.max(x.abs()));
+            if largest > 0.0 {
+                let power = largest.log2().ceil() as i32;
+                column.iter_mut().for_each(|x| *x *= 2f64.powi(-power));
+            }
+        }
+        problem.cost = problem.cost.min(1.0);
+        problem
+    }
+
     pub(crate) fn store(&self) -> Box<dyn Columns> {
         self.storage.store(&self.columns, &self.ids)
     }
@@ -212,7 +226,7 @@ impl Problem {
     }
 }
 
-/// The square of the k-support norm, from its definition: the least `sum w_j^2 / d_j` with `0 <= d <= 1, sum d <= k`.
+/// The square of the k-support norm, by its definition: the least `sum w_j^2 / d_j`, where `0 <= d <= 1, sum d <= k`.
 pub(crate) fn norm_squared(w: &[f64], k: usize) -> f64 {
     // The best d_j is |w_j| / t, but at most 1; the smaller t, the better, as long as the sum allows it.
     let sum = |t: f64| w.iter().map(|w| (w.abs() / t).min(1.0)).sum::<f64>();
