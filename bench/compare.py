@@ -255,7 +255,7 @@ def mean_over_seeds(bench: Bench, who: str, options: list[str | float]) -> Row:
 def case_synth65536(bench: Bench) -> dict:
     problem = synthetic(bench, "synth65536", 8192, 65536, SEEDS[0])
     runs = {"featgen": ["--features", 250, "-B", 25, "-C", 10]}
-    fits = {"adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.25, intercept=False)}
+    fits = {"adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.21, intercept=False)}
     rows, results = bench.compare(problem, runs, fits)
     notes = read_bandwidth(bench, problem.x)
     if results:
