@@ -375,11 +375,11 @@ def show(value: float | None, form: str) -> str:
 
 def print_table(case: dict) -> None:
     print(f"\n{case['title']}\n")
-    print(f"{'':28}{'seconds':>9}{'ratio':>8}{'cpu s':>9}{'features':>10}{'accuracy':>10}{'relevant':>10}{'peak MB':>9}")
+    print(f"{'':34}{'seconds':>9}{'ratio':>8}{'cpu s':>9}{'features':>10}{'accuracy':>10}{'relevant':>10}{'peak MB':>9}")
     for r in case["rows"]:
         peak = r.peak / 1e6 if r.peak else None
         print(
-            f"{r.who:28}{show(r.seconds, '.3f'):>9}{show(r.ratio, '.2f'):>8}{show(r.cpu, '.3f'):>9}"
+            f"{r.who:34}{show(r.seconds, '.3f'):>9}{show(r.ratio, '.2f'):>8}{show(r.cpu, '.3f'):>9}"
             f"{show(r.features, 'g'):>10}{show(r.accuracy, '.2%'):>10}{show(r.relevant, '.4g'):>10}{show(peak, '.0f'):>9}"
         )
     for what, value in case.get("notes", {}).items():
