@@ -24,9 +24,11 @@
 //! | [`machine`] | the loop, its stopping rules and its certificate |
 //! | [`model`] | what is kept: terms and weights, prediction, files |
 //! | [`synth`] | data sets made from a seed |
+//! | [`files`] | files that appear whole or not at all |
 
 pub mod data;
 pub mod error;
+pub mod files;
 mod kernels;
 pub mod loss;
 pub mod machine;

@@ -8,6 +8,7 @@ mod dense;
 mod labels;
 pub mod read;
 mod sparse;
+mod write;
 
 use std::ops::Range;
 use std::path::Path;

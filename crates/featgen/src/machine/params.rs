@@ -152,6 +152,11 @@ impl Machine {
         self
     }
 
+    /// Says what is wrong with the parameters, if anything. [`fit`](Self::fit) asks the same; ask before reading large data.
+    pub fn validate(&self) -> Result<()> {
+        self.check().map(drop)
+    }
+
     /// The parameters with defaults filled in, or what is wrong with them.
     pub(super) fn check(&self) -> Result<Plan> {
         let positive = |name, value: f64| {

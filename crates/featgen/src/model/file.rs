@@ -1,13 +1,13 @@
 //! The model's file: readable JSON with a version, written whole or not at all, every float read back exactly.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Model;
 use crate::error::{Error, Place, Result};
+use crate::files::write_whole;
 
 const FORMAT: &str = "featgen-model";
 const VERSION: u32 = 1;
@@ -44,7 +44,10 @@ impl Model {
             // The library's message ends with the position, which stands in front already.
             let message = e.to_string();
             let reason = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            Error::input(Place::at(&*name, e.line() as u64, e.column() as u64), format!("not a model: {reason}"))
+            Error::input(
+                Place::at(&*name, e.line() as u64, e.column() as u64),
+                format!("not a model: {reason}"),
+            )
         };
         let header: Header = serde_json::from_slice(&text).map_err(wrong)?;
         match (header.format.as_deref(), header.version) {
@@ -71,43 +74,4 @@ impl Model {
         crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;
         Ok(())
     }
-}
-
-/// Writes a file through `fill` so that it appears whole under its name or not at all.
-///
-/// What is not a regular file (a pipe, a device) is written to directly: it must not be replaced.
-pub fn write_whole(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<&mut File>) -> std::io::Result<()>,
-) -> Result<()> {
-    let attempt = || -> std::io::Result<()> {
-        if path.metadata().is_ok_and(|m| !m.is_file()) {
-            let mut file = File::options().write(true).open(path)?;
-            let mut out = BufWriter::new(&mut file);
-            fill(&mut out)?;
-            return out.flush();
-        }
-        // A link is followed, so that the file it names is replaced and not the link itself.
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let folder = match target.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        {
-            // The mode of an ordinary new file; the user's mask applies.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.prefix(".featgen-").tempfile_in(folder)?;
-        let mut out = BufWriter::new(file.as_file_mut());
-        fill(&mut out)?;
-        out.flush()?;
-        drop(out);
-        file.as_file().sync_all()?;
-        file.persist(&target).map_err(|e| e.error)?;
-        Ok(())
-    };
-    attempt().map_err(|e| Error::io(path.display(), e))
 }

@@ -1,0 +1,471 @@
+//! What the user can say. Names, defaults and meanings are a contract; ranges are checked by the library.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use featgen::data::ClassWeights;
+use featgen::data::read::Reader;
+use featgen::{Error, Machine};
+
+#[derive(Parser)]
+#[command(
+    name = "featgen",
+    version,
+    about = "Selects the few features that matter out of very many, and proves how good the selection is.",
+    after_help = "\
+Quick start:
+  featgen demo                                          see it work on data made in memory
+  featgen train data.svm --features 20 -o model.json    select 20 features and fit a model
+  featgen predict model.json new.svm                    classify new data with them",
+    after_long_help = "\
+Quick start:
+  featgen demo                                          see it work on data made in memory
+  featgen train data.svm --features 20 -o model.json    select 20 features and fit a model
+  featgen predict model.json new.svm                    classify new data with them
+
+Input is recognised by its content: svmlight/LIBSVM text, plain or compressed by gzip or zstd; CSV with a header \
+(name the label's column with --label); NumPy .npy (give the labels with --labels). `-` is standard input.
+
+Exit codes: 0 success; 1 bad input, with one line FILE:LINE:COLUMN: what is wrong; 2 bad usage; 130 interrupted, \
+after the model so far was saved and shown."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Train(Box<TrainArgs>),
+    Predict(PredictArgs),
+    Inspect(InspectArgs),
+    Synth(SynthArgs),
+    Demo(DemoArgs),
+}
+
+/// Select features, fit a model, and show what was selected.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  featgen train data.svm                                10 features a round until little is gained
+  featgen train data.svm.gz --features 50 -o model.json exactly 50 features, model saved
+  featgen train data.csv --label sick --json            a table with a header; the result as JSON
+  featgen train x.npy --labels y.txt --test xt.npy --test-labels yt.txt
+  featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
+
+Ctrl-C ends the run with the model so far, saved and shown (exit code 130); a second Ctrl-C ends it at once.")]
+pub(crate) struct TrainArgs {
+    /// The data to learn from; `-` for standard input
+    pub(crate) data: PathBuf,
+
+    /// Save the model in this file (readable JSON)
+    #[arg(short, long, value_name = "MODEL", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// One weight an instance, one a line: how much each counts
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) weights: Option<PathBuf>,
+
+    /// One feature name a line, in order
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) names: Option<PathBuf>,
+
+    /// Data to test the model on
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) test: Option<PathBuf>,
+
+    /// Labels of the test data, one a line (for .npy)
+    #[arg(long, value_name = "FILE", requires = "test", help_heading = "Input")]
+    pub(crate) test_labels: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) learning: LearningArgs,
+
+    /// Print the result as one JSON object, and nothing else, on standard output
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+/// How data files are to be understood.
+#[derive(Args)]
+pub(crate) struct InputArgs {
+    /// The column of a CSV file that holds the labels
+    #[arg(long, value_name = "COLUMN", help_heading = "Input")]
+    label: Option<String>,
+
+    /// Labels, one a line (for .npy)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    labels: Option<PathBuf>,
+
+    /// Threads to use; results do not depend on it [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+}
+
+impl InputArgs {
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader_with_labels(self.labels.as_ref())
+    }
+
+    /// A reader for further data of the same kind, whose labels are elsewhere.
+    pub(crate) fn reader_with_labels(&self, labels: Option<&PathBuf>) -> Reader {
+        let mut reader = Reader::new().threads(self.threads);
+        if let Some(column) = &self.label {
+            reader = reader.label_column(column);
+        }
+        if let Some(file) = labels {
+            reader = reader.labels_file(file);
+        }
+        reader
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+}
+
+/// How features are selected and weights are found.
+#[derive(Args)]
+#[command(next_help_heading = "Learning")]
+pub(crate) struct LearningArgs {
+    /// Stop with exactly K features that carry weight
+    ///
+    /// If the optimum for the cost holds fewer, the cost is doubled until K do; the cost used is reported. --tol and
+    /// --max-rounds then apply only if given.
+    #[arg(long, value_name = "K")]
+    pub(crate) features: Option<usize>,
+
+    /// Features added per round [default: 10; with --features K: K/10, within 1 and 50]
+    ///
+    /// Small numbers select more carefully, large ones need fewer rounds. Worth trying: 1 to 100.
+    #[arg(short = 'B', long, value_name = "N")]
+    budget: Option<usize>,
+
+    /// Weight of the errors against the size of the weights
+    ///
+    /// Worth trying: 1 to 100, the upper end for sparse rows of unit length.
+    #[arg(short = 'C', long, value_name = "X", default_value_t = 10.0, allow_negative_numbers = true)]
+    cost: f64,
+
+    /// How errors count
+    ///
+    /// With `logistic` the model can predict probabilities.
+    #[arg(long, default_value = "squared-hinge", value_parser = PossibleValuesParser::new(["squared-hinge", "logistic"]))]
+    loss: String,
+
+    /// Learn no shift: decision values are 0 where all features are
+    #[arg(long)]
+    no_shift: bool,
+
+    /// How much a class counts, as LABEL=X (may be repeated), or `balanced`
+    ///
+    /// `balanced` weighs classes inversely to their frequency, so that both together count the same.
+    #[arg(long, value_name = "LABEL=X|balanced")]
+    weight: Vec<ClassWeight>,
+
+    /// Where features come from
+    #[arg(long, default_value = "linear", value_parser = PossibleValuesParser::new(["linear"]))]
+    space: String,
+
+    /// Run until the selection is proven to be within this part of the optimum
+    ///
+    /// 0.01 means 1 %. Features may be proposed again; --tol, --max-rounds and --features then apply only if given.
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    gap: Option<f64>,
+
+    /// At most this many rounds [default: 20]
+    ///
+    /// Without --features or --gap, 5 to 20 are usual.
+    #[arg(long, value_name = "T")]
+    max_rounds: Option<usize>,
+
+    /// Stop when a round lowers the objective by less than this part of its first value [default: 1e-3]
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    tol: Option<f64>,
+
+    /// How exactly each round is solved: its relative duality gap
+    #[arg(long, value_name = "E", default_value = "1e-4", allow_negative_numbers = true)]
+    inner_tol: f64,
+
+    /// With the solvers apg and pg: end a round by its relative decrease instead
+    ///
+    /// The rule of the paper (eq. 37); it used 1e-3 ("inexact") and 1e-6 ("exact").
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    inner_decrease: Option<f64>,
+
+    /// What finds the weights in each round
+    #[arg(long, default_value = "auto", value_parser = PossibleValuesParser::new(["auto", "newton", "apg", "pg"]))]
+    solver: String,
+
+    /// Afterwards, refit with this cost on the selected features only
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    debias: Option<f64>,
+}
+
+impl LearningArgs {
+    /// The machine with these settings, checked.
+    pub(crate) fn machine(&self) -> Result<Machine, Error> {
+        let mut machine = Machine::new()
+            .cost(self.cost)
+            .loss(featgen::loss::by_name(&self.loss)?)
+            .shift(!self.no_shift)
+            .inner_tol(self.inner_tol)
+            .solver(&self.solver)
+            .class_weights(class_weights(&self.weight)?);
+        machine = given(machine, self.budget, Machine::budget);
+        machine = given(machine, self.features, Machine::features);
+        machine = given(machine, self.max_rounds, Machine::max_rounds);
+        machine = given(machine, self.tol, Machine::tol);
+        machine = given(machine, self.inner_decrease, Machine::inner_decrease);
+        machine = given(machine, self.gap, Machine::gap);
+        machine = given(machine, self.debias, Machine::debias);
+        machine.validate()?;
+        Ok(machine)
+    }
+}
+
+fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> Machine) -> Machine {
+    match value {
+        Some(value) => set(machine, value),
+        None => machine,
+    }
+}
+
+/// One `--weight`.
+#[derive(Clone)]
+enum ClassWeight {
+    Balanced,
+    Given(String, f64),
+}
+
+impl FromStr for ClassWeight {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "balanced" {
+            return Ok(Self::Balanced);
+        }
+        // The label may hold a `=` itself; the number cannot.
+        let (label, number) = text.rsplit_once('=').ok_or("expected LABEL=X or balanced")?;
+        let weight = number.parse().map_err(|_| format!("{number} is not a number"))?;
+        Ok(Self::Given(label.to_owned(), weight))
+    }
+}
+
+fn class_weights(options: &[ClassWeight]) -> Result<ClassWeights, Error> {
+    match options {
+        [] => Ok(ClassWeights::Equal),
+        [ClassWeight::Balanced] => Ok(ClassWeights::Balanced),
+        several => {
+            let pair = |option: &ClassWeight| match option {
+                ClassWeight::Given(label, weight) => Ok((label.clone(), *weight)),
+                ClassWeight::Balanced => Err(Error::parameter("weight", "balanced stands alone")),
+            };
+            several.iter().map(pair).collect::<Result<_, _>>().map(ClassWeights::Given)
+        }
+    }
+}
+
+/// How much is told on the way.
+#[derive(Args)]
+pub(crate) struct TalkArgs {
+    /// No progress, no notes
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// A line per round on standard error
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+}
+
+/// Classify data with a saved model.
+///
+/// Predictions go to standard output, one a line. If the data have labels, accuracy and area under the ROC curve go to
+/// standard error.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  featgen predict model.json new.svm                       labels, one a line
+  featgen predict model.json new.svm -o predicted.txt      the same in a file
+  featgen predict model.json new.svm --output-kind decision
+  featgen predict model.json test.svm --features 10        with the first 10 features of the path
+  featgen predict model.json test.csv --label sick --json  only how good it is")]
+pub(crate) struct PredictArgs {
+    /// A model saved by `featgen train -o`
+    pub(crate) model: PathBuf,
+
+    /// The data to classify; `-` for standard input
+    pub(crate) data: PathBuf,
+
+    /// Write the predictions to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What to predict
+    #[arg(long, value_enum, default_value_t = OutputKind::Label)]
+    pub(crate) output_kind: OutputKind,
+
+    /// Use the model as it was on its path when it had K features
+    #[arg(long, value_name = "K")]
+    pub(crate) features: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Print {"n", "accuracy", "auc"} on standard output; predictions are then only written with -o
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// No summary, no notes
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum OutputKind {
+    /// The class
+    Label,
+    /// The decision value: above 0 means the second class
+    Decision,
+    /// The probability of the second class (models trained with --loss logistic)
+    Probability,
+}
+
+/// Show the features of a model in order of importance, its rounds, and its certificate.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  featgen inspect model.json             all selected features
+  featgen inspect model.json --top 10    the ten most important
+  featgen inspect model.json --path      how objective, bound and accuracy developed
+  featgen inspect model.json --json      everything, for programs")]
+pub(crate) struct InspectArgs {
+    /// A model saved by `featgen train -o`
+    pub(crate) model: PathBuf,
+
+    /// Show the rounds instead of the features
+    #[arg(long, conflicts_with_all = ["json", "top"])]
+    pub(crate) path: bool,
+
+    /// Show only the N most important features
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+
+    /// Print the model as `train --json` does, without the times
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make a data set from a seed, with a known solution.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  featgen synth linear -o toy --rows 1000 --features 5000 --relevant 20
+  featgen synth linear -o big --features 1000000 --density 0.001")]
+pub(crate) struct SynthArgs {
+    #[command(subcommand)]
+    pub(crate) kind: SynthKind,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SynthKind {
+    Linear(LinearArgs),
+}
+
+/// Two classes apart by a linear rule on a few of many normal features.
+///
+/// Values are drawn from N(0, 1), the weights of the relevant features from U(0, 1), and the label of x is the sign of
+/// x . w - shift. The same seed makes the same data on every machine.
+#[derive(Args)]
+#[command(after_help = "\
+Files:
+  PREFIX.train.svm, PREFIX.test.svm         svmlight text, or
+  PREFIX.train.npy, PREFIX.train.labels.txt (and the same for test) NumPy float32 and labels, one a line
+  PREFIX.truth.txt                          `FEATURE WEIGHT` a line for the relevant features, counted from 1;
+                                            the shift stands in a comment, `# shift X`
+
+Example:
+  featgen synth linear -o toy --rows 1000 --features 5000 --relevant 20")]
+pub(crate) struct LinearArgs {
+    /// What the names of the files begin with
+    #[arg(short, long, value_name = "PREFIX")]
+    pub(crate) output: PathBuf,
+
+    /// Training instances
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub(crate) rows: usize,
+
+    /// Test instances; 0 for no test set
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub(crate) test_rows: usize,
+
+    /// Features
+    #[arg(long, value_name = "M", default_value_t = 4096)]
+    pub(crate) features: usize,
+
+    /// Features with a weight
+    #[arg(long, value_name = "K", default_value_t = 300)]
+    pub(crate) relevant: usize,
+
+    /// The part of the values that are not zero, above 0 and at most 1
+    #[arg(long, value_name = "D", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) density: f64,
+
+    /// The threshold between the classes
+    #[arg(long, value_name = "B", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub(crate) shift: f64,
+
+    /// What makes the random numbers differ
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Kind of files
+    #[arg(long, value_enum, default_value_t = SynthFormat::Auto)]
+    pub(crate) format: SynthFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum SynthFormat {
+    /// npy if every value is stored, svm otherwise
+    Auto,
+    /// svmlight text
+    Svm,
+    /// NumPy float32, columns together
+    Npy,
+}
+
+/// See it work: make data in memory, find the relevant features again, and compare.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  featgen demo
+  featgen demo --features 100000 --relevant 20 --select 20 --seed 7")]
+pub(crate) struct DemoArgs {
+    /// Training instances (and as many for the test)
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    pub(crate) rows: usize,
+
+    /// Features
+    #[arg(long, value_name = "M", default_value_t = 20_000)]
+    pub(crate) features: usize,
+
+    /// Features that decide the labels
+    #[arg(long, value_name = "R", default_value_t = 40)]
+    pub(crate) relevant: usize,
+
+    /// Features to select
+    #[arg(long, value_name = "K", default_value_t = 40)]
+    pub(crate) select: usize,
+
+    /// What makes the random numbers differ
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+}

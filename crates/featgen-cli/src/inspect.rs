@@ -1,0 +1,64 @@
+//! `featgen inspect`: what a model holds.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use featgen::Model;
+use featgen::model::{Certificate, Round};
+
+use crate::args::InspectArgs;
+use crate::json::{self, Report};
+use crate::numbers::{count, percent, short, small_percent};
+use crate::style::Style;
+use crate::summary;
+use crate::table::Table;
+
+pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
+    let model = Model::load(&args.model)?;
+    if args.json {
+        crate::print(|out| json::write(&Report::new(&model, None, None), out))?;
+    } else {
+        crate::print(|out| for_people(args, &model, out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn for_people(args: &InspectArgs, model: &Model, out: &mut dyn Write) -> io::Result<()> {
+    let style = Style::of_stdout();
+    let training = &model.training;
+    let [negative, positive] = &model.classes;
+    writeln!(
+        out,
+        "{}: {negative} against {positive}, {} loss, trained on {} x {}\n",
+        args.model.display(),
+        model.loss,
+        count(training.n),
+        count(training.m)
+    )?;
+    if args.path {
+        path(&model.rounds).write(out, style)?;
+    } else {
+        let selected = model.selected();
+        let shown = &selected[..selected.len().min(args.top.unwrap_or(usize::MAX))];
+        summary::features(shown, style).write(out, style)?;
+    }
+    writeln!(out)?;
+    summary::outcome(model, out, style)?;
+    summary::line(out, style, "accuracy", &summary::accuracy(model, None))
+}
+
+/// A row per round; the cost only where it was raised on the way.
+fn path(rounds: &[Round]) -> Table {
+    let gap = |r: &Round| Certificate { objective: r.objective, lower_bound: r.lower_bound }.gap();
+    let table = Table::new()
+        .numbers("round", rounds.iter().map(|r| r.round.to_string()))
+        .numbers("features", rounds.iter().map(|r| count(r.selected as u64)))
+        .numbers("objective", rounds.iter().map(|r| short(r.objective)))
+        .numbers("lower bound", rounds.iter().map(|r| short(r.lower_bound)))
+        .numbers("gap", rounds.iter().map(|r| small_percent(gap(r))))
+        .numbers("accuracy", rounds.iter().map(|r| percent(r.accuracy)));
+    if rounds.windows(2).all(|pair| pair[0].cost == pair[1].cost) {
+        return table;
+    }
+    table.numbers("cost", rounds.iter().map(|r| r.cost.to_string()))
+}

@@ -1,0 +1,23 @@
+//! Ctrl-C: the first ends the run with the model so far, the second ends the program.
+
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The exit code of interrupted programs, as shells count it.
+pub(crate) const EXIT_CODE: u8 = 130;
+
+/// A flag that Ctrl-C (or a request to terminate) sets.
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&flag);
+    let handler = move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            process::exit(EXIT_CODE.into());
+        }
+        crate::note("\nending with the model so far; press Ctrl-C again to end at once");
+    };
+    // Without a handler Ctrl-C simply ends the program: no reason not to go on.
+    let _ = ctrlc::set_handler(handler);
+    flag
+}

@@ -1,0 +1,141 @@
+//! The result as programs read it.
+
+use std::io::{self, Write};
+
+use featgen::Model;
+use featgen::model::{Certificate, Scores};
+use serde::Serialize;
+
+/// What `train --json` prints, and `inspect --json` without times and test.
+#[derive(Serialize)]
+pub(crate) struct Report<'a> {
+    objective: f64,
+    cost: f64,
+    lower_bound: f64,
+    gap: f64,
+    bias: f64,
+    stopped: &'static str,
+    n: u64,
+    m: u64,
+    nonzeros: u64,
+    classes: &'a [String; 2],
+    selected: Vec<Selected<'a>>,
+    rounds: Vec<Round>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<Seconds>,
+    train_accuracy: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<Quality>,
+}
+
+#[derive(Serialize)]
+struct Selected<'a> {
+    feature: &'a str,
+    weight: f64,
+    round: usize,
+}
+
+#[derive(Serialize)]
+struct Round {
+    round: usize,
+    selected: usize,
+    cost: f64,
+    objective: f64,
+    lower_bound: f64,
+    gap: f64,
+    inner_iterations: usize,
+    inner_gap: f64,
+    accuracy: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<RoundSeconds>,
+}
+
+#[derive(Serialize)]
+struct RoundSeconds {
+    score: f64,
+    generate: f64,
+    solve: f64,
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Seconds {
+    pub(crate) read: f64,
+    pub(crate) score: f64,
+    pub(crate) generate: f64,
+    pub(crate) solve: f64,
+    pub(crate) total: f64,
+}
+
+impl Seconds {
+    /// Those of the rounds, with what only the caller knows.
+    pub(crate) fn of(model: &Model, read: f64, total: f64) -> Self {
+        let sum =
+            |part: fn(&featgen::model::Seconds) -> f64| model.rounds.iter().map(|r| part(&r.seconds)).sum();
+        Self { read, score: sum(|s| s.score), generate: sum(|s| s.generate), solve: sum(|s| s.solve), total }
+    }
+}
+
+/// How good predictions are: what `predict --json` prints.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Quality {
+    pub(crate) n: usize,
+    /// `null` where the true classes are not known.
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) auc: Option<f64>,
+}
+
+impl Quality {
+    pub(crate) fn new(n: usize, scores: Option<Scores>) -> Self {
+        Self { n, accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc) }
+    }
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(model: &'a Model, seconds: Option<Seconds>, test: Option<Quality>) -> Self {
+        let round = |r: &featgen::model::Round| Round {
+            round: r.round,
+            selected: r.selected,
+            cost: r.cost,
+            objective: r.objective,
+            lower_bound: r.lower_bound,
+            gap: Certificate { objective: r.objective, lower_bound: r.lower_bound }.gap(),
+            inner_iterations: r.inner_iterations,
+            inner_gap: r.inner_gap,
+            accuracy: r.accuracy,
+            seconds: seconds.map(|_| RoundSeconds {
+                score: r.seconds.score,
+                generate: r.seconds.generate,
+                solve: r.seconds.solve,
+            }),
+        };
+        let selected = |&term: &&'a featgen::model::Term| Selected {
+            feature: &term.name,
+            weight: term.weight,
+            round: term.round,
+        };
+        Self {
+            objective: model.certificate.objective,
+            cost: model.cost,
+            lower_bound: model.certificate.lower_bound,
+            gap: model.certificate.gap(),
+            bias: model.bias,
+            stopped: model.stopped.word(),
+            n: model.training.n,
+            m: model.training.m,
+            nonzeros: model.training.nonzeros,
+            classes: &model.classes,
+            selected: model.selected().iter().map(selected).collect(),
+            rounds: model.rounds.iter().map(round).collect(),
+            seconds,
+            train_accuracy: model.training.accuracy,
+            test,
+        }
+    }
+}
+
+/// Writes one JSON value on one line.
+pub(crate) fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
+}

@@ -1,0 +1,64 @@
+//! The command `featgen`: argument parsing, progress, tables and JSON around the library. No learning code.
+
+mod args;
+mod demo;
+mod inspect;
+mod interrupt;
+mod json;
+mod numbers;
+mod predict;
+mod progress;
+mod style;
+mod summary;
+mod synth;
+mod table;
+mod train;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use args::{Cli, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Train(args) => train::run(&args),
+        Command::Predict(args) => predict::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Synth(args) => synth::run(&args),
+        Command::Demo(args) => demo::run(&args),
+    };
+    result.unwrap_or_else(|error| explain(&error))
+}
+
+/// One line that says what went wrong, and the exit code that goes with it.
+fn explain(error: &anyhow::Error) -> ExitCode {
+    if error.chain().any(is_broken_pipe) {
+        // The reader (`| head`) has seen enough: nothing is wrong.
+        return ExitCode::SUCCESS;
+    }
+    let (line, code) = match error.downcast_ref::<featgen::Error>() {
+        Some(featgen::Error::Parameter { name, reason }) => (format!("error: --{name}: {reason}"), 2),
+        Some(error) => (error.to_string(), 1),
+        None => (format!("{error:#}"), 1),
+    };
+    // If even this cannot be written there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{}", line.replace(['\n', '\r'], " "));
+    ExitCode::from(code)
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Writes to standard output through `fill`; the one place where results leave the command.
+fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    fill(&mut out).and_then(|()| out.flush()).context("standard output")
+}
+
+/// Tells the user something that is not a result.
+fn note(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,87 @@
+//! Numbers as people read them.
+
+/// A count with thousands separators: `16,777,216`.
+pub(crate) fn count(n: impl Into<u128>) -> String {
+    group(&n.into().to_string())
+}
+
+/// A number with four significant digits, and separators where it is large.
+pub(crate) fn short(x: f64) -> String {
+    if x == 0.0 {
+        return "0".into();
+    }
+    let magnitude = x.abs().log10().floor();
+    if !(-4.0..9.0).contains(&magnitude) {
+        return format!("{x:.3e}");
+    }
+    let text = format!("{:.*}", (3.0 - magnitude).max(0.0) as usize, x);
+    match text.split_once('.') {
+        Some((whole, part)) => format!("{}.{part}", group(whole)),
+        None => group(&text),
+    }
+}
+
+/// A part of a whole with two decimals: `91.43 %`.
+pub(crate) fn percent(part: f64) -> String {
+    format!("{:.2} %", 100.0 * part)
+}
+
+/// A part of a whole that may be very small: two significant digits, as in `2.7 %` and `0.00041 %`.
+pub(crate) fn small_percent(part: f64) -> String {
+    let x = 100.0 * part;
+    let decimals = if x > 0.0 { (1.0 - x.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    format!("{x:.decimals$} %")
+}
+
+/// A time: `12.3 s`, `45 ms`.
+pub(crate) fn seconds(s: f64) -> String {
+    match s {
+        s if s < 0.1 => format!("{:.0} ms", 1000.0 * s),
+        s if s < 10.0 => format!("{s:.2} s"),
+        s if s < 100.0 => format!("{s:.1} s"),
+        s => format!("{s:.0} s"),
+    }
+}
+
+/// `1 round`, `2 rounds`.
+pub(crate) fn plural(n: usize, what: &str) -> String {
+    format!("{} {what}{}", count(n as u64), if n == 1 { "" } else { "s" })
+}
+
+/// Separators in the digits of a whole number, which may have a sign.
+fn group(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let mut grouped = sign.to_owned();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_separators() {
+        let shown = [0u64, 999, 1000, 16_777_216].map(count);
+        assert_eq!(shown, ["0", "999", "1,000", "16,777,216"]);
+    }
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let shown = [0.0, 1.0, -0.012345, 123.456, -12345.6, 1e-7, 1e12].map(short);
+        assert_eq!(shown, ["0", "1.000", "-0.01235", "123.5", "-12,346", "1.000e-7", "1.000e12"]);
+    }
+
+    #[test]
+    fn small_parts_stay_visible() {
+        assert_eq!(
+            [0.5, 0.0273, 4.1e-6, 0.0, 1.0].map(small_percent),
+            ["50 %", "2.7 %", "0.00041 %", "0 %", "100 %"]
+        );
+    }
+}

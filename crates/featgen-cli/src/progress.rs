@@ -1,0 +1,67 @@
+//! What is seen while the machine works: one moving line on a terminal, or a line per round when asked for.
+
+use std::time::Duration;
+
+use featgen::machine::Observer;
+use featgen::model::{Certificate, Round};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::args::TalkArgs;
+use crate::numbers::{percent, plural, seconds, short, small_percent};
+
+/// Shows rounds on standard error.
+pub(crate) struct Progress {
+    line: ProgressBar,
+    every_round: bool,
+}
+
+impl Progress {
+    /// A moving line if standard error is a terminal; with `wanted` features, a bar that fills up to them.
+    pub(crate) fn new(wanted: Option<usize>) -> Self {
+        let (line, template) = match wanted {
+            Some(k) => (ProgressBar::new(k as u64), "{spinner} {bar:24} {msg}"),
+            None => (ProgressBar::new_spinner(), "{spinner} {msg}"),
+        };
+        line.set_style(ProgressStyle::with_template(template).expect("the templates above are valid"));
+        line.enable_steady_tick(Duration::from_millis(100));
+        Self { line, every_round: false }
+    }
+
+    /// As [`new`](Self::new), as talkative as the user wants it.
+    pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>) -> Self {
+        let hidden = || Self { line: ProgressBar::hidden(), every_round: false };
+        let shown = if talk.quiet { hidden() } else { Self::new(wanted) };
+        Self { every_round: talk.verbose, ..shown }
+    }
+
+    /// What is being done now.
+    pub(crate) fn doing(&self, what: impl Into<String>) {
+        self.line.set_message(what.into());
+    }
+
+    /// Clears the moving line.
+    pub(crate) fn finish(self) {
+        self.line.finish_and_clear();
+    }
+}
+
+impl Observer for Progress {
+    fn round(&mut self, round: &Round) {
+        let &Round { objective, lower_bound, .. } = round;
+        let gap = Certificate { objective, lower_bound }.gap();
+        let state = format!(
+            "round {}: {}, objective {}, gap {}, training accuracy {}",
+            round.round,
+            plural(round.selected, "feature"),
+            short(objective),
+            small_percent(gap),
+            percent(round.accuracy)
+        );
+        if self.every_round {
+            let spent = round.seconds.score + round.seconds.generate + round.seconds.solve;
+            self.line.suspend(|| crate::note(format_args!("{state}, {}", seconds(spent))));
+        }
+        self.line.set_position(round.selected as u64);
+        self.line.set_message(state);
+    }
+}

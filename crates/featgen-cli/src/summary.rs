@@ -1,0 +1,68 @@
+//! A model as people read it: the parts that several subcommands show.
+
+use std::io::{self, Write};
+
+use featgen::Model;
+use featgen::model::Term;
+
+use crate::json::Quality;
+use crate::numbers::{count, percent, plural, short, small_percent};
+use crate::style::{Paint, Style, bar};
+use crate::table::{Align, Cell, Table};
+
+/// Features, most important first: name, weight with a bar, and the round that brought it.
+pub(crate) fn features(terms: &[&Term], style: Style) -> Table {
+    let numbered = terms.iter().all(|term| term.name.bytes().all(|b| b.is_ascii_digit()));
+    let align = if numbered { Align::Right } else { Align::Left };
+    let largest = terms.iter().map(|term| term.weight.abs()).fold(0.0, f64::max);
+    let bar_of = |term: &&Term| {
+        let paint = if term.weight < 0.0 { Paint::Negative } else { Paint::Positive };
+        Cell::painted(paint, bar(term.weight.abs() / largest))
+    };
+    let mut table = Table::new()
+        .column("feature", align, terms.iter().map(|term| term.name.clone()))
+        .numbers("weight", terms.iter().map(|term| short(term.weight)));
+    if style.is_rich() {
+        table = table.column("", Align::Left, terms.iter().map(bar_of));
+    }
+    table.numbers("round", terms.iter().map(|term| term.round.to_string()))
+}
+
+/// A line of the summary: what it is about, then what there is to say.
+pub(crate) fn line(out: &mut dyn Write, style: Style, about: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "{}  {text}", style.paint(Paint::Bold, &format!("{about:<9}")))
+}
+
+/// How many features, by what, why no more, and how good the selection is.
+pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::Result<()> {
+    let selected = model.selected().len();
+    let text = format!(
+        "{} in {}, C = {}, B = {}{}",
+        plural(selected, "feature"),
+        plural(model.rounds.len(), "round"),
+        model.cost,
+        count(model.budget as u64),
+        model.debias.map_or_else(String::new, |cost| format!(", then refitted with cost {cost}"))
+    );
+    line(out, style, "selected", &text)?;
+    line(out, style, "stopped", model.stopped.explain())?;
+    let certificate = &model.certificate;
+    let text = format!(
+        "{}, no selection can be below {}: within {} of the optimum over all {} features",
+        short(certificate.objective),
+        short(certificate.lower_bound),
+        small_percent(certificate.gap()),
+        count(model.training.m)
+    );
+    line(out, style, "objective", &text)
+}
+
+/// Accuracy on the training data and, where there is one, on a test set.
+pub(crate) fn accuracy(model: &Model, test: Option<Quality>) -> String {
+    let mut text = format!("{} on the training data", percent(model.training.accuracy));
+    if let Some(Quality { n, accuracy: Some(accuracy), auc }) = test {
+        text += &format!("; {} on {}", percent(accuracy), plural(n, "test instance"));
+        text += &auc.map_or_else(String::new, |auc| format!(" (AUC {auc:.4})"));
+    }
+    text
+}

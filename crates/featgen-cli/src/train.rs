@@ -1,0 +1,151 @@
+//! `featgen train`: read, select, fit, save, show.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use featgen::data::{Dataset, Labels};
+use featgen::machine::Stop;
+use featgen::{Error, LinearSpace, Model};
+
+use crate::args::TrainArgs;
+use crate::interrupt;
+use crate::json::{self, Quality, Report, Seconds};
+use crate::numbers::{count, seconds};
+use crate::progress::Progress;
+use crate::style::{Paint, Style};
+use crate::summary;
+
+/// Features that are shown before the list is cut.
+const SHOWN: usize = 20;
+
+pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
+    let start = Instant::now();
+    let machine = args.learning.machine()?.threads(args.input.threads());
+    args.output.as_deref().map_or(Ok(()), featgen::files::check_writable)?;
+    let mut progress = Progress::talking(&args.talk, args.learning.features);
+    let (train, test) = read(args, &progress)?;
+    let read = start.elapsed().as_secs_f64();
+
+    progress.doing(format!("looking at {} features", count(train.columns.dimension())));
+    let machine = machine.interrupt(interrupt::flag());
+    let model = machine.fit_observed(&LinearSpace::new(&train), &train.labels, &mut progress)?;
+    let test = test.map(|test| quality(&model, &test)).transpose()?;
+    progress.finish();
+
+    let saved = args.output.as_deref().map_or(Ok(()), |path| model.save(path));
+    let result = Shown {
+        model: &model,
+        labels: &train.labels,
+        source: &train.source,
+        test,
+        seconds: Seconds::of(&model, read, start.elapsed().as_secs_f64()),
+        saved_as: args.output.as_deref().filter(|_| saved.is_ok()),
+    };
+    // Shown even if it could not be saved: the work must not be lost.
+    crate::print(|out| if args.json { result.as_json(out) } else { result.for_people(out) })?;
+    saved?;
+    if !args.talk.quiet && test.is_some_and(|test| test.accuracy.is_none()) {
+        crate::note("note: the labels of the test data are not the classes of the training data");
+    }
+    Ok(if model.stopped == Stop::Interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS })
+}
+
+/// The training and the test data; both before the work begins, so that mistakes are found early.
+fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Option<Dataset>)> {
+    let standard_input = Path::new("-");
+    if args.data == standard_input && args.test.as_deref() == Some(standard_input) {
+        return Err(Error::parameter("test", "standard input can only be read once").into());
+    }
+    let mut reader = args.input.reader();
+    if let Some(file) = &args.names {
+        reader = reader.names_file(file);
+    }
+    if let Some(file) = &args.weights {
+        reader = reader.weights_file(file);
+    }
+    progress.doing(format!("reading {}", args.data.display()));
+    let train = reader.read(&args.data)?;
+    let read_test = |path| {
+        progress.doing(format!("reading {}", Path::display(path)));
+        args.input.reader_with_labels(args.test_labels.as_ref()).read(path)
+    };
+    let test = args.test.as_deref().map(read_test).transpose()?;
+    Ok((train, test))
+}
+
+fn quality(model: &Model, test: &Dataset) -> anyhow::Result<Quality> {
+    let decision = model.decision(test)?;
+    Ok(Quality::new(decision.len(), model.truth(test).map(|truth| model.scores(&decision, &truth))))
+}
+
+/// Everything that is shown at the end.
+struct Shown<'a> {
+    model: &'a Model,
+    labels: &'a Labels,
+    source: &'a str,
+    test: Option<Quality>,
+    seconds: Seconds,
+    saved_as: Option<&'a Path>,
+}
+
+impl Shown<'_> {
+    fn as_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        json::write(&Report::new(self.model, Some(self.seconds), self.test), out)
+    }
+
+    fn for_people(&self, out: &mut dyn Write) -> io::Result<()> {
+        let style = Style::of_stdout();
+        writeln!(out, "{}\n", self.header())?;
+        self.features(out, style)?;
+        writeln!(out)?;
+        summary::outcome(self.model, out, style)?;
+        summary::line(out, style, "accuracy", &summary::accuracy(self.model, self.test))?;
+        summary::line(out, style, "time", &self.times())?;
+        let model = match self.saved_as {
+            Some(path) => format!("saved in {}", path.display()),
+            None => "not saved; -o FILE saves it".into(),
+        };
+        summary::line(out, style, "model", &model)
+    }
+
+    fn header(&self) -> String {
+        let training = &self.model.training;
+        let mut counts = [0u64; 2];
+        self.labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
+        let [negative, positive] = &self.model.classes;
+        format!(
+            "{}: {} x {}, {} values; {} of class {negative}, {} of class {positive}",
+            self.source,
+            count(training.n),
+            count(training.m),
+            count(training.nonzeros),
+            count(counts[0]),
+            count(counts[1])
+        )
+    }
+
+    fn features(&self, out: &mut dyn Write, style: Style) -> io::Result<()> {
+        let selected = self.model.selected();
+        let (shown, rest) = selected.split_at(selected.len().min(SHOWN));
+        summary::features(shown, style).write(out, style)?;
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let model = self.saved_as.map_or_else(|| "MODEL".into(), |path| path.display().to_string());
+        let more = format!("  ... and {} more (featgen inspect {model})", count(rest.len() as u64));
+        writeln!(out, "{}", style.paint(Paint::Dim, &more))
+    }
+
+    fn times(&self) -> String {
+        let Seconds { read, score, generate, solve, total } = self.seconds;
+        format!(
+            "{} in all: {} reading, {} searching, {} solving",
+            seconds(total),
+            seconds(read),
+            seconds(score + generate),
+            seconds(solve)
+        )
+    }
+}
