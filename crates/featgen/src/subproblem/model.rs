@@ -4,9 +4,12 @@
 //! min over x of   -c'(x - omega) + 1/2 (x - omega)' H (x - omega) + 1/2 (sum_h ||x_h||)^2
 //! ```
 //!
-//! Block-wise proximal steps decide which blocks are zero; on the others the objective is smooth, and Newton steps by
-//! conjugate gradients do the rest. Either alone is slow: the first where columns are correlated, the second where blocks
-//! come and go.
+//! Minimising over one block after the other decides which blocks are zero and gives the others their size; on those the
+//! objective is smooth, and Newton steps do the rest. Either alone is slow: the first where blocks are correlated, the
+//! second where they come and go.
+
+use faer::linalg::solvers::Solve;
+use faer::{Mat, Side};
 
 use super::gram::Gram;
 use super::{Blocks, norm};
@@ -30,8 +33,28 @@ pub(super) struct Minimiser<'a> {
     /// `c - H (x - omega)` per cached column: the negative gradient of the quadratic at x.
     residual: Vec<f64>,
     norms: Vec<f64>,
-    lipschitz: Vec<f64>,
+    shapes: Vec<Shape>,
 }
+
+/// The curvature of one block, in the form in which the block alone can be minimised.
+enum Shape {
+    /// Its eigenvalues and, one after the other, eigenvectors: minimised exactly.
+    Spectrum(Vec<f64>, Vec<f64>),
+    /// For wide blocks an upper bound: minimised with the bound in place of the curvature.
+    Bound(f64),
+}
+
+/// A block that is not zero, and its coordinates.
+type Live = (usize, std::ops::Range<usize>);
+
+/// How much of the error, as the preconditioner measures it, conjugate gradients leave.
+const SOLVED: f64 = 1e-6;
+
+/// Newton systems up to this width are factorised when conjugate gradients take long.
+const WIDEST_FACTOR: usize = 2000;
+
+/// Blocks up to this width are decomposed.
+const WIDEST_SPECTRUM: usize = 128;
 
 impl Quadratic<'_> {
     /// `H w`.
@@ -58,20 +81,88 @@ impl Quadratic<'_> {
         (self.gram.column(j)[j] - eliminated).max(0.0)
     }
 
-    /// An upper bound on the curvature of block `h`: the smaller of trace and largest absolute row sum.
-    fn lipschitz(&self, h: usize) -> f64 {
-        let columns = &self.blocks.columns[self.blocks.range(h)];
-        let trace: f64 = columns.iter().map(|&j| self.diagonal(j as usize)).sum();
-        let row = |&j: &u32| -> f64 {
-            let entry = |&k: &u32| {
-                let eliminated =
-                    self.shift.map_or(0.0, |(p, total)| p[j as usize] * p[k as usize] / total);
-                (self.gram.column(j as usize)[k as usize] - eliminated).abs()
-            };
-            columns.iter().map(entry).sum()
-        };
-        columns.iter().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE)
+    fn entry(&self, j: u32, k: u32) -> f64 {
+        let (j, k) = (j as usize, k as usize);
+        let eliminated = self.shift.map_or(0.0, |(p, total)| p[j] * p[k] / total);
+        self.gram.column(j)[k] - eliminated
     }
+
+    fn shape(&self, h: usize) -> Shape {
+        let columns = &self.blocks.columns[self.blocks.range(h)];
+        let width = columns.len();
+        if width <= WIDEST_SPECTRUM {
+            let curvature = Mat::from_fn(width, width, |r, c| self.entry(columns[r], columns[c]));
+            if let Ok(eigen) = curvature.self_adjoint_eigen(Side::Lower) {
+                let values = (0..width).map(|k| eigen.S()[k].max(0.0)).collect();
+                let vectors = (0..width).flat_map(|c| (0..width).map(move |r| (r, c)));
+                return Shape::Spectrum(values, vectors.map(|(r, c)| eigen.U()[(r, c)]).collect());
+            }
+        }
+        let row = |&j: &u32| -> f64 { columns.iter().map(|&k| self.entry(j, k).abs()).sum() };
+        let trace: f64 = columns.iter().map(|&j| self.diagonal(j as usize)).sum();
+        Shape::Bound(columns.iter().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE))
+    }
+}
+
+impl Shape {
+    /// Minimises over one block, the others having norms that sum to `rest`:
+    /// `-r'(u - x) + 1/2 (u - x)' A (u - x) + 1/2 (rest + ||u||)^2`.
+    fn minimise(&self, x: &[f64], r: &[f64], rest: f64) -> Vec<f64> {
+        match self {
+            Self::Bound(l) => {
+                let u: Vec<f64> = x.iter().zip(r).map(|(x, r)| x + r / l).collect();
+                let length = norm(&u);
+                let target = ((l * length - rest) / (l + 1.0)).max(0.0);
+                let factor = if length > 0.0 { target / length } else { 0.0 };
+                u.into_iter().map(|u| factor * u).collect()
+            }
+            Self::Spectrum(values, vectors) => {
+                // In the eigenbasis, with g = r + A x, the minimiser is g / (value + 1 + rest / length).
+                let basis = || vectors.chunks_exact(x.len());
+                let g: Vec<f64> = basis()
+                    .zip(values)
+                    .map(|(q, value)| kernels::dot(q, r) + value * kernels::dot(q, x))
+                    .collect();
+                let length = secular_root(&g, values, rest);
+                let mut u = vec![0.0; x.len()];
+                if length > 0.0 {
+                    for ((q, value), g) in basis().zip(values).zip(&g) {
+                        kernels::add_scaled(g * length / ((value + 1.0) * length + rest), q, &mut u);
+                    }
+                }
+                u
+            }
+        }
+    }
+}
+
+/// The length at which `sum g^2 / ((value + 1) length + rest)^2 = 1`; 0 if the block stays at zero.
+///
+/// One over the square root of the sum is nearly linear in the length, and concave: Newton's method on it, from the
+/// left, rises to the root without overshooting.
+fn secular_root(g: &[f64], values: &[f64], rest: f64) -> f64 {
+    let size = norm(g);
+    if size <= rest {
+        return 0.0;
+    }
+    // The root lies between what the largest and the smallest curvature alone would give.
+    let largest = values.iter().fold(0.0, |a: f64, &b| a.max(b));
+    let mut length = (size - rest) / (largest + 1.0);
+    for _ in 0..50 {
+        let (mut sum, mut slope) = (0.0, 0.0);
+        for (g, value) in g.iter().zip(values) {
+            let below = (value + 1.0) * length + rest;
+            let part = (g / below) * (g / below);
+            sum += part;
+            slope += part * (value + 1.0) / below;
+        }
+        let step = (sum.sqrt() - 1.0) * sum / slope;
+        length += step;
+        if step <= 1e-13 * length {
+            break;
+        }
+    }
+    length
 }
 
 impl<'a> Minimiser<'a> {
@@ -80,7 +171,7 @@ impl<'a> Minimiser<'a> {
             x: omega.to_vec(),
             residual: quadratic.c.to_vec(),
             norms: quadratic.blocks.norms(omega).collect(),
-            lipschitz: (0..quadratic.blocks.len()).map(|h| quadratic.lipschitz(h)).collect(),
+            shapes: (0..quadratic.blocks.len()).map(|h| quadratic.shape(h)).collect(),
             quadratic,
         }
     }
@@ -92,7 +183,7 @@ impl<'a> Minimiser<'a> {
             if self.gap() <= gap {
                 break;
             }
-            self.newton(gap);
+            self.newton();
             if self.gap() <= gap {
                 break;
             }
@@ -103,41 +194,34 @@ impl<'a> Minimiser<'a> {
         self.quadratic.blocks.gap(&self.x, &self.residual)
     }
 
-    /// One proximal step for each block in turn: with the others fixed, and the curvature of the block replaced by its
-    /// bound L, the minimiser is `max(0, L ||u|| - rest) / (L + 1)` along `u = x_h + residual_h / L`.
+    /// Minimises over each block in turn, the others fixed.
     fn sweep(&mut self) {
         let blocks = self.quadratic.blocks;
-        let mut total: f64 = self.norms.iter().sum();
         for (h, range) in blocks.ranges().enumerate() {
-            let l = self.lipschitz[h];
             let columns = &blocks.columns[range.clone()];
-            let step = |(&x, &j): (&f64, &u32)| x + self.residual[j as usize] / l;
-            let u: Vec<f64> = self.x[range.clone()].iter().zip(columns).map(step).collect();
-            let (length, rest) = (norm(&u), (total - self.norms[h]).max(0.0));
-            let target = ((l * length - rest) / (l + 1.0)).max(0.0);
-            if target == 0.0 && self.norms[h] == 0.0 {
-                continue;
-            }
-            let factor = if length > 0.0 { target / length } else { 0.0 };
+            let r: Vec<f64> = columns.iter().map(|&j| self.residual[j as usize]).collect();
+            let rest: f64 = self.norms.iter().enumerate().map(|(k, n)| if k == h { 0.0 } else { *n }).sum();
+            let u = self.shapes[h].minimise(&self.x[range.clone()], &r, rest);
+            self.norms[h] = norm(&u);
+            let mut eliminated = 0.0;
             for ((x, u), &j) in self.x[range].iter_mut().zip(u).zip(columns) {
-                let change = factor * u - *x;
-                *x = factor * u;
+                let change = u - *x;
+                *x = u;
                 if change != 0.0 {
                     kernels::add_scaled(-change, self.quadratic.gram.column(j as usize), &mut self.residual);
-                    if let Some((p, sum)) = self.quadratic.shift {
-                        kernels::add_scaled(change * p[j as usize] / sum, p, &mut self.residual);
-                    }
+                    eliminated += self.quadratic.shift.map_or(0.0, |(p, total)| change * p[j as usize] / total);
                 }
             }
-            total += target - self.norms[h];
-            self.norms[h] = target;
+            if let Some((p, _)) = self.quadratic.shift.filter(|_| eliminated != 0.0) {
+                kernels::add_scaled(eliminated, p, &mut self.residual);
+            }
         }
     }
 
-    /// A Newton step on the blocks that are not zero, as exact as the aim asks for, with a line search.
-    fn newton(&mut self, aim: f64) {
+    /// A Newton step on the blocks that are not zero, with a line search.
+    fn newton(&mut self) {
         let blocks = self.quadratic.blocks;
-        let live: Vec<(usize, std::ops::Range<usize>)> =
+        let live: Vec<Live> =
             blocks.ranges().enumerate().filter(|(h, _)| self.norms[*h] > 0.0).collect();
         if live.is_empty() {
             return;
@@ -150,7 +234,7 @@ impl<'a> Minimiser<'a> {
                 gradient[k] = pull - total / self.norms[*h] * self.x[k];
             }
         }
-        let direction = self.solve(&live, total, gradient, aim);
+        let direction = self.solve(&live, total, gradient);
         let moved = self.quadratic.apply(&blocks.gather(&direction, self.quadratic.gram.width()));
         let step = self.line_search(&live, total, &direction, &moved);
         if step == 0.0 {
@@ -163,14 +247,20 @@ impl<'a> Minimiser<'a> {
         }
     }
 
-    /// Conjugate gradients for `(H + regulariser's Hessian) d = r` on the live blocks, preconditioned by the diagonal.
-    fn solve(
-        &self,
-        live: &[(usize, std::ops::Range<usize>)],
-        total: f64,
-        mut r: Vec<f64>,
-        aim: f64,
-    ) -> Vec<f64> {
+    /// Solves `(H + regulariser's Hessian) d = r` on the live blocks: by conjugate gradients while that is cheaper than
+    /// a factorisation, else, if not too wide, by one.
+    fn solve(&self, live: &[Live], total: f64, r: Vec<f64>) -> Vec<f64> {
+        let width: usize = live.iter().map(|(_, range)| range.len()).sum();
+        let factor = width <= WIDEST_FACTOR;
+        let (d, solved) = self.iterate(live, total, r.clone(), if factor { width / 8 + 8 } else { 500 });
+        if solved || !factor {
+            return d;
+        }
+        self.factorise(live, total, &r).unwrap_or(d)
+    }
+
+    /// Conjugate gradients, preconditioned by the diagonal. Says whether they got there.
+    fn iterate(&self, live: &[Live], total: f64, mut r: Vec<f64>, most: usize) -> (Vec<f64>, bool) {
         let blocks = self.quadratic.blocks;
         let mut scale = vec![0.0; r.len()];
         for (h, range) in live {
@@ -185,11 +275,10 @@ impl<'a> Minimiser<'a> {
         let mut s = precondition(&r);
         let mut direction = s.clone();
         let mut rho: f64 = kernels::dot(&r, &s);
-        // Twice the decrease still to be had is about rho: a part of the aim is enough.
-        let enough = f64::max(1e-4 * rho, 0.05 * aim);
-        for _ in 0..(2 * r.len()).min(500) {
+        let enough = SOLVED * rho;
+        for _ in 0..most {
             if rho <= enough {
-                break;
+                return (d, true);
             }
             let image = self.hessian(live, total, &direction);
             let curvature = kernels::dot(&direction, &image);
@@ -205,11 +294,32 @@ impl<'a> Minimiser<'a> {
             direction.iter_mut().zip(&s).for_each(|(d, s)| *d = s + keep * *d);
             rho = next;
         }
-        d
+        (d, rho <= enough)
+    }
+
+    /// Cholesky, with just enough on the diagonal to survive rounding; `None` if even so it fails.
+    fn factorise(&self, live: &[Live], total: f64, r: &[f64]) -> Option<Vec<f64>> {
+        let at: Vec<(usize, usize)> =
+            live.iter().flat_map(|(h, range)| range.clone().map(|k| (*h, k))).collect();
+        let columns = &self.quadratic.blocks.columns;
+        let mut matrix = Mat::from_fn(at.len(), at.len(), |i, j| {
+            let ((g, k), (h, l)) = (at[i], at[j]);
+            let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
+            let turn = if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
+            self.quadratic.entry(columns[k], columns[l]) + unit + turn
+        });
+        let trace: f64 = (0..at.len()).map(|i| matrix[(i, i)]).sum();
+        (0..at.len()).for_each(|i| matrix[(i, i)] += 1e-15 * trace);
+        let factor = matrix.llt(Side::Lower).ok()?;
+        let mut solution = Mat::from_fn(at.len(), 1, |i, _| r[at[i].1]);
+        factor.solve_in_place(&mut solution);
+        let mut d = vec![0.0; r.len()];
+        at.iter().enumerate().for_each(|(i, (_, k))| d[*k] = solution[(i, 0)]);
+        Some(d)
     }
 
     /// `(H + Hessian of 1/2 (sum ||x_h||)^2) d` on the live blocks.
-    fn hessian(&self, live: &[(usize, std::ops::Range<usize>)], total: f64, d: &[f64]) -> Vec<f64> {
+    fn hessian(&self, live: &[Live], total: f64, d: &[f64]) -> Vec<f64> {
         let blocks = self.quadratic.blocks;
         let image = self.quadratic.apply(&blocks.gather(d, self.quadratic.gram.width()));
         let along =
@@ -229,7 +339,7 @@ impl<'a> Minimiser<'a> {
     /// The longest of 1, 1/2, 1/4 ... that lowers the model enough; 0 if none does.
     fn line_search(
         &self,
-        live: &[(usize, std::ops::Range<usize>)],
+        live: &[Live],
         total: f64,
         d: &[f64],
         moved: &[f64],

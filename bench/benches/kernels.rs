@@ -1,0 +1,129 @@
+//! The parts that decide the running time, each on one thread: scoring beside plain reading, parsing, a whole fit.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::io::Write as _;
+
+use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
+use featgen::data::read::Reader;
+use featgen::data::{Columns, Dense, Layout, Sparse, Values};
+use featgen::space::FeatureSpace;
+use featgen::{LinearSpace, Machine, synth};
+
+/// Larger than any cache: 256 MiB of f32.
+const ROWS: usize = 8192;
+const COLUMNS: usize = 8192;
+/// One value in a hundred, in more columns than text has rows.
+const SPARSE_ROWS: usize = 20_000;
+const SPARSE_COLUMNS: usize = 100_000;
+const PER_COLUMN: usize = 200;
+
+/// Numbers that look random, the same every time.
+struct Mix(u64);
+
+impl Mix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform between -1 and 1.
+    fn real(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+fn main() {
+    let mut criterion = Criterion::default().sample_size(10).configure_from_args();
+    dense(&mut criterion);
+    sparse(&mut criterion);
+    reading(&mut criterion);
+    fitting(&mut criterion);
+    criterion.final_summary();
+}
+
+/// One scoring pass on a single thread.
+fn score(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, columns: &dyn Columns) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    let mut mix = Mix(1);
+    let v: Vec<f64> = (0..columns.rows()).map(|_| mix.real()).collect();
+    let (space, none) = (LinearSpace::over(columns), HashSet::new());
+    group.bench_function(name, |b| {
+        pool.install(|| b.iter(|| space.worst_case(black_box(&v), 10, &none).expect("finite values")));
+    });
+}
+
+/// Many independent sums, so that memory and not addition sets the pace.
+fn sum(buffer: &[f32]) -> f32 {
+    let mut sums = [0f32; 64];
+    for part in buffer.chunks_exact(64) {
+        for (s, x) in sums.iter_mut().zip(part) {
+            *s += x;
+        }
+    }
+    sums.iter().sum()
+}
+
+fn dense(criterion: &mut Criterion) {
+    let mut mix = Mix(2);
+    let buffer: Vec<f32> = (0..ROWS * COLUMNS).map(|_| mix.real() as f32).collect();
+    let mut group = criterion.benchmark_group("dense f32");
+    group.throughput(Throughput::Bytes(size_of_val(&buffer[..]) as u64));
+    group.bench_function("read", |b| b.iter(|| sum(black_box(&buffer))));
+    for (name, layout) in [("score by column", Layout::ColumnMajor), ("score by row", Layout::RowMajor)] {
+        let matrix = Dense::<f32, _>::new(&buffer[..], ROWS, COLUMNS, layout).expect("right size");
+        score(&mut group, name, &matrix);
+    }
+    group.finish();
+}
+
+fn sparse(criterion: &mut Criterion) {
+    let mut mix = Mix(3);
+    let step = SPARSE_ROWS / PER_COLUMN;
+    let mut indices = Vec::with_capacity(SPARSE_COLUMNS * PER_COLUMN);
+    for _ in 0..SPARSE_COLUMNS {
+        indices.extend((0..PER_COLUMN).map(|k| (k * step + mix.next() as usize % step) as u32));
+    }
+    let ids: Vec<u64> = (0..SPARSE_COLUMNS as u64).collect();
+    let pointers: Vec<u64> = (0..=SPARSE_COLUMNS as u64).map(|k| k * PER_COLUMN as u64).collect();
+    let reals = (0..indices.len()).map(|_| mix.real()).collect();
+    for (name, values, width) in [("sparse f64", Values::F64(reals), 12), ("sparse ones", Values::Ones, 4)] {
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Bytes(indices.len() as u64 * width));
+        let (ids, pointers) = (ids.clone(), pointers.clone());
+        let columns = Sparse::new(SPARSE_ROWS, SPARSE_COLUMNS as u64, ids, pointers, indices.clone(), values);
+        score(&mut group, "score", &columns.expect("valid columns"));
+        group.finish();
+    }
+}
+
+fn reading(criterion: &mut Criterion) {
+    let (mut mix, mut text) = (Mix(4), String::new());
+    for _ in 0..20_000 {
+        text.push_str(if mix.next() % 2 == 0 { "+1" } else { "-1" });
+        for k in 0..50 {
+            write!(text, " {}:0.{:05}", k * 1000 + mix.next() % 1000 + 1, mix.next() % 100_000)
+                .expect("memory");
+        }
+        text.push('\n');
+    }
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(text.as_bytes()).expect("room for it");
+    let mut group = criterion.benchmark_group("svmlight");
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    let reader = Reader::new().threads(1);
+    group.bench_function("read", |b| b.iter(|| reader.read(file.path()).expect("valid text")));
+    group.finish();
+}
+
+fn fitting(criterion: &mut Criterion) {
+    let linear = synth::Linear { rows: 1000, features: 5000, relevant: 50, ..Default::default() };
+    let made = linear.generate().expect("valid parameters");
+    let machine = Machine::new().budget(10).cost(10.0).features(100).threads(1);
+    criterion.bench_function("fit 100 of 5000 features", |b| {
+        b.iter(|| machine.fit(&LinearSpace::new(&made.train), &made.train.labels).expect("a model"));
+    });
+}

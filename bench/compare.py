@@ -1,0 +1,437 @@
+"""featgen and its peers side by side: the same data, the same core, one run.
+
+Run it with `bench/run`; see README.md for what is measured.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[_name] = "1"  # before numpy is imported
+
+import argparse
+import io
+import json
+import platform
+import sys
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import scipy.sparse as sp
+import zstandard
+from sklearn.datasets import load_svmlight_file
+
+import peers
+from featgen_command import ROOT, Featgen, build, fit_seconds, run_measured
+
+WORK = ROOT / "bench" / "work"
+SEEDS = (0, 1, 2)
+RELEVANT = 300
+PACKAGES = ("adelie", "liblinear-official", "numpy", "scikit-learn", "scipy")
+
+
+@dataclass
+class Row:
+    """One line of a table: what one contender did, at the last point of its path."""
+
+    who: str
+    seconds: float | None = None
+    ratio: float | None = None  # seconds over those of featgen: above 1, featgen is faster
+    cpu: float | None = None  # of peers: far below `seconds` if other programs were in the way
+    features: float | None = None
+    accuracy: float | None = None
+    relevant: float | None = None
+    peak: int | None = None
+
+
+@dataclass
+class Problem:
+    """Training and test data in memory, and the arguments by which the command finds them."""
+
+    x: Any
+    y: np.ndarray
+    test_x: Any
+    test_y: np.ndarray
+    train_args: list[str]
+    test_args: list[str]
+    truth: np.ndarray | None = None
+
+    def judge(self, row: Row, weights: np.ndarray, shift: float) -> None:
+        """Fills in what `weights` select and how well they predict."""
+        used = np.flatnonzero(weights)
+        values = self.test_x[:, used] @ weights[used] + shift
+        row.features = len(used)
+        row.accuracy = float(np.mean(np.where(values > 0, 1, -1) == self.test_y))
+        if self.truth is not None:
+            row.relevant = len(np.intersect1d(used, self.truth))
+
+
+class Bench:
+    """What all cases share: the command, the data folder, the number of repeats."""
+
+    def __init__(self, featgen: Featgen | None, data: Path, repeats: int, cores: set[int]):
+        self.featgen, self.data, self.repeats, self.all_cores = featgen, data, repeats, cores
+
+    def best_of(self, contenders: dict[str, Callable[[], float]]) -> dict[str, float]:
+        """The best time of each contender; they take turns, so that a noisy moment hurts all alike."""
+        best = dict.fromkeys(contenders, float("inf"))
+        for _ in range(self.repeats):
+            for who, run in contenders.items():
+                best[who] = min(best[who], run())
+        return best
+
+    def compare(
+        self, problem: Problem, runs: dict[str, list[str | float]], fits: dict[str, peers.Fit]
+    ) -> tuple[list[Row], dict[str, dict]]:
+        """Times `featgen train` with each set of options in `runs` against the peers' `fits`.
+
+        The first of `runs` is what ratios refer to. Returns the table and featgen's fastest result of each run.
+        """
+        rows = {who: Row(who) for who in [*(runs if self.featgen else ()), *fits]}
+        results: dict[str, dict] = {}
+        model = WORK / "model.json"
+
+        def featgen_run(who: str, options: list[str | float]) -> float:
+            result = self.featgen.train(problem.train_args, *options, model=model)
+            seconds = fit_seconds(result)
+            if who not in results:
+                rows[who].accuracy = self.featgen.accuracy(model, problem.test_args)
+            if who not in results or seconds < fit_seconds(results[who]):
+                results[who] = result
+            return seconds
+
+        def peer_run(who: str, fit: peers.Fit) -> float:
+            start, cpu = time.perf_counter(), time.process_time()
+            weights, shift = fit()
+            seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+            rows[who].cpu = min(cpu, rows[who].cpu or cpu)
+            problem.judge(rows[who], weights, shift)
+            return seconds
+
+        contenders: dict[str, Callable[[], float]] = {}
+        if self.featgen:
+            contenders |= {w: lambda w=w, o=o: featgen_run(w, o) for w, o in runs.items()}
+        contenders |= {w: lambda w=w, f=f: peer_run(w, f) for w, f in fits.items()}
+        best = self.best_of(contenders)
+        reference = best[next(iter(runs))] if self.featgen else None
+        for who, row in rows.items():
+            row.seconds = best[who]
+            row.ratio = best[who] / reference if reference else None
+        for who, result in results.items():
+            rows[who].features = len(result["selected"])
+            rows[who].relevant = count_relevant(result, problem.truth)
+            rows[who].peak = result["peak"]
+        return list(rows.values()), results
+
+
+def count_relevant(result: dict, truth: np.ndarray | None) -> int | None:
+    """How many of the features that featgen selected are relevant."""
+    if truth is None:
+        return None
+    return len(np.intersect1d([int(s["feature"]) - 1 for s in result["selected"]], truth))
+
+
+# ---- data
+
+
+def synthetic(bench: Bench, name: str, rows: int, features: int, seed: int) -> Problem:
+    """The paper's first experiment: Gaussian features, of which 300 make the label. Kept in bench/work."""
+    prefix = WORK / f"{name}-{seed}"
+    if bench.featgen and not synthetic_files(prefix, "train"):
+        bench.featgen.synth("linear", prefix, rows=rows, features=features, seed=seed)
+    elif not bench.featgen:
+        prefix = WORK / f"{name}-numpy-{seed}"
+        if not synthetic_files(prefix, "train"):
+            write_synthetic(prefix, rows, features, seed)
+    loaded = []
+    for part in ("train", "test"):
+        x_file, y_file = synthetic_files(prefix, part)
+        x = np.load(x_file)
+        loaded.append((x, np.loadtxt(y_file), [str(x_file), "--labels", str(y_file)]))
+    truth = np.loadtxt(Path(f"{prefix}.truth.txt"), comments="#", ndmin=2)[:, 0].astype(int) - 1
+    (x, y, train_args), (test_x, test_y, test_args) = loaded
+    return Problem(x, y, test_x, test_y, train_args, test_args, truth)
+
+
+def synthetic_files(prefix: Path, part: str) -> tuple[Path, Path] | None:
+    """The array and the labels of one part, if they have been made."""
+    found = sorted(prefix.parent.glob(f"{prefix.name}.{part}*"))
+    arrays = [f for f in found if f.suffix == ".npy" and "label" not in f.name]
+    labels = [f for f in found if f not in arrays]
+    return (arrays[0], labels[0]) if arrays and labels else None
+
+
+def write_synthetic(prefix: Path, rows: int, features: int, seed: int) -> None:
+    """The same recipe as `featgen synth linear`, for peers alone; other random numbers."""
+    rng = np.random.default_rng(seed)
+    weights = np.zeros(features)
+    weights[rng.choice(features, RELEVANT, replace=False)] = 1 - rng.random(RELEVANT)
+    for part, n in (("train", rows), ("test", 4096)):
+        path = Path(f"{prefix}.{part}.npy")
+        x = np.lib.format.open_memmap(path, "w+", np.float32, (n, features), fortran_order=True)
+        values = np.zeros(n)
+        for j in range(features):
+            x[:, j] = rng.standard_normal(n, dtype=np.float32)
+            if weights[j]:
+                values += weights[j] * x[:, j]
+        x.flush()
+        np.savetxt(f"{prefix}.{part}.labels.txt", np.where(values > 0, 1, -1), fmt="%d")
+    used = np.flatnonzero(weights)
+    np.savetxt(f"{prefix}.truth.txt", np.column_stack([used + 1, weights[used]]), fmt=["%d", "%.17g"])
+
+
+def real(bench: Bench, name: str, features: int, dense: bool) -> Problem | None:
+    """A data set of the data folder: float32 by columns where dense, float64 compressed columns where sparse."""
+    folder = bench.data / name
+    if not folder.is_dir():
+        print(f"{name}: skipped, no folder {folder}", file=sys.stderr)
+        return None
+    loaded = []
+    for part in ("train", "test"):
+        file = folder / f"{part}.svm.zst"
+        with open(file, "rb") as stream:
+            text = zstandard.ZstdDecompressor().stream_reader(stream).read()
+        x, y = load_svmlight_file(io.BytesIO(text), n_features=features, zero_based=False)
+        x = np.asfortranarray(x.toarray(), dtype=np.float32) if dense else sp.csc_matrix(x)
+        if not dense:
+            x.sort_indices()
+        loaded.append((x, y, [str(file)]))
+    (x, y, train_args), (test_x, test_y, test_args) = loaded
+    return Problem(x, y, test_x.tocsr() if not dense else test_x, test_y, train_args, test_args)
+
+
+def write_text(path: Path, rows: int, features: int, per_row: int, seed: int) -> None:
+    """svmlight text of random rows, values of five digits. Appears whole or not at all."""
+    rng = np.random.default_rng(seed)
+    partial = path.with_suffix(".partial")
+    with open(partial, "w") as out:
+        for start in range(0, rows, 5000):
+            n = min(5000, rows - start)
+            ids = np.sort(rng.integers(1, features - per_row + 2, (n, per_row)), axis=1) + np.arange(per_row)
+            digits = rng.integers(10_000, 100_000, (n, per_row))
+            pairs = np.stack([ids, digits], axis=2).reshape(n, -1).tolist()
+            line = "%s" + " %d:0.%05d" * per_row + "\n"
+            labels = np.where(rng.random(n) < 0.5, "-1", "+1").tolist()
+            out.writelines(line % (label, *row) for label, row in zip(labels, pairs))
+    partial.rename(path)
+
+
+# ---- cases
+
+
+def case_synth4096(bench: Bench) -> dict:
+    problem = synthetic(bench, "synth4096", 4096, 4096, SEEDS[0])
+    count = ["--features", 200, "-B", 10, "-C", 10]
+    runs = {"featgen": count, "featgen, logistic": [*count, "--loss", "logistic"]}
+    liblinear = peers.liblinear_problem(problem.x, problem.y)
+    fits = {
+        "adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.2, intercept=False),
+        "adelie, gaussian": peers.adelie_path(problem.x, problem.y, "gaussian", 0.22, intercept=False),
+        "LIBLINEAR -s 5": peers.liblinear_fits(liblinear, 5, np.geomspace(0.0015, 0.007, 10)),
+    }
+    rows, _ = bench.compare(problem, runs, fits)
+    if bench.featgen:
+        rows += [mean_over_seeds(bench, who, options) for who, options in runs.items()]
+    return {"title": "synthetic, 4096 x 4096, 300 relevant", "rows": rows}
+
+
+def mean_over_seeds(bench: Bench, who: str, options: list[str | float]) -> Row:
+    """featgen's accuracy and relevant features, averaged over data sets."""
+    rows, model = [], WORK / "model.json"
+    for seed in SEEDS:
+        problem = synthetic(bench, "synth4096", 4096, 4096, seed)
+        result = bench.featgen.train(problem.train_args, *options, model=model)
+        accuracy = bench.featgen.accuracy(model, problem.test_args)
+        rows.append((len(result["selected"]), accuracy, count_relevant(result, problem.truth)))
+    features, accuracy, relevant = np.mean(rows, axis=0).tolist()
+    return Row(f"{who}, mean of seeds", features=features, accuracy=accuracy, relevant=relevant)
+
+
+def case_synth65536(bench: Bench) -> dict:
+    problem = synthetic(bench, "synth65536", 8192, 65536, SEEDS[0])
+    runs = {"featgen": ["--features", 250, "-B", 25, "-C", 10]}
+    fits = {"adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.21, intercept=False)}
+    rows, results = bench.compare(problem, runs, fits)
+    notes = read_bandwidth(bench, problem.x)
+    if results:
+        rounds = results["featgen"]["rounds"]
+        score = sum(r["seconds"]["score"] for r in rounds)
+        notes["featgen scoring GB/s"] = problem.x.nbytes * len(rounds) / score / 1e9
+        notes["featgen peak memory / data"] = rows[0].peak / problem.x.nbytes
+    return {"title": "synthetic, 8192 x 65536, 300 relevant, 2 GiB", "rows": rows, "notes": notes}
+
+
+def read_bandwidth(bench: Bench, x: np.ndarray) -> dict[str, float]:
+    """How fast this core reads `x`, and how fast numpy's BLAS scores it (in single precision)."""
+    flat, v = x.ravel("K").view(np.int32), np.ones(len(x), x.dtype)
+
+    def timed(run: Callable[[], Any]) -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    best = bench.best_of({"read GB/s": lambda: timed(flat.max), "numpy X^T v GB/s": lambda: timed(lambda: x.T @ v)})
+    return {what: x.nbytes / seconds / 1e9 for what, seconds in best.items()}
+
+
+def case_real(
+    bench: Bench, name: str, features: int, cost: float, min_ratio: float, costs: tuple[float, float], dense: bool
+) -> dict | None:
+    """A data set of the data folder; peers end near the 400 features that featgen's 20 rounds of 20 can select."""
+    problem = real(bench, name, features, dense)
+    if problem is None:
+        return None
+    common = ["-B", 20, "-C", cost]
+    runs = {"featgen": ["--max-rounds", 20, "--tol", 0, *common]}
+    runs |= {f"featgen --features {k}": ["--features", k, *common] for k in (100, 200, 400)}
+    liblinear = peers.liblinear_problem(problem.x, problem.y)
+    fits = {
+        "adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", min_ratio, intercept=True),
+        "adelie, gaussian": peers.adelie_path(problem.x, problem.y, "gaussian", min_ratio, intercept=True),
+        "LIBLINEAR -s 5": peers.liblinear_fits(liblinear, 5, np.geomspace(*costs, 10)),
+    }
+    rows, _ = bench.compare(problem, runs, fits)
+    return {"title": f"{name}, {problem.x.shape[0]} x {problem.x.shape[1]}", "rows": rows}
+
+
+def case_news20_libsvm(bench: Bench) -> dict | None:
+    return case_real(bench, "news20_libsvm", 62_061, 100, 0.03, (0.01, 0.12), dense=False)
+
+
+def case_news20_2gram(bench: Bench) -> dict | None:
+    return case_real(bench, "news20_2gram", 1_025_970, 100, 0.03, (0.01, 0.2), dense=False)
+
+
+def case_mnist38(bench: Bench) -> dict | None:
+    return case_real(bench, "mnist38", 784, 10, 0.01, (0.0003, 0.01), dense=True)
+
+
+SKLEARN_READ = """
+import json, sys, time
+from sklearn.datasets import load_svmlight_file
+start, cpu = time.perf_counter(), time.process_time()
+x, _ = load_svmlight_file(sys.argv[1])
+seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes
+print(json.dumps({"seconds": seconds, "cpu": cpu, "bytes": size}))
+"""
+
+
+def case_reading(bench: Bench) -> dict:
+    text = WORK / "reading.svm"
+    if not text.exists():
+        write_text(text, 315_000, 1_000_000, 66, seed=0)
+    read: dict[str, dict] = {}
+
+    def sklearn_run() -> float:
+        out, peak = run_measured([sys.executable, "-c", SKLEARN_READ, str(text)])
+        read["scikit-learn"] = json.loads(out) | {"peak": peak}
+        return read["scikit-learn"]["seconds"]
+
+    def featgen_run(threads: int) -> float:
+        options = ["--max-rounds", 1, "--threads", threads]
+        result = bench.featgen.train([str(text)], *options, cores=bench.all_cores if threads > 1 else None)
+        read[f"featgen, threads {threads}"] = result
+        return result["seconds"]["read"]
+
+    contenders: dict[str, Callable[[], float]] = {}
+    if bench.featgen:
+        contenders |= {f"featgen, threads {t}": lambda t=t: featgen_run(t) for t in (1, 2)}
+    contenders["scikit-learn"] = sklearn_run
+    best = bench.best_of(contenders)
+    reference = best.get("featgen, threads 1")
+    rows = []
+    for who, seconds in best.items():
+        ratio = seconds / reference if reference else None
+        rows.append(Row(who, seconds, ratio, read[who].get("cpu"), peak=read[who]["peak"]))
+    megabytes, arrays = text.stat().st_size / 1e6, read["scikit-learn"]["bytes"]
+    notes = {f"{row.who} MB/s": megabytes / row.seconds for row in rows}
+    notes |= {f"{row.who} peak memory / arrays": row.peak / arrays for row in rows}
+    return {"title": f"reading svmlight text, {megabytes:.0f} MB, 315,000 x 1,000,000", "rows": rows, "notes": notes}
+
+
+CASES: dict[str, Callable[[Bench], dict | None]] = {
+    "synth4096": case_synth4096,
+    "news20_libsvm": case_news20_libsvm,
+    "news20_2gram": case_news20_2gram,
+    "mnist38": case_mnist38,
+    "reading": case_reading,
+    "synth65536": case_synth65536,
+}
+LARGE = {"synth65536"}
+
+
+# ---- output
+
+
+def show(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def print_table(case: dict) -> None:
+    print(f"\n{case['title']}\n")
+    print(f"{'':34}{'seconds':>9}{'ratio':>8}{'cpu s':>9}{'features':>10}{'accuracy':>10}{'relevant':>10}{'peak MB':>9}")
+    for r in case["rows"]:
+        peak = r.peak / 1e6 if r.peak else None
+        print(
+            f"{r.who:34}{show(r.seconds, '.3f'):>9}{show(r.ratio, '.2f'):>8}{show(r.cpu, '.3f'):>9}"
+            f"{show(r.features, 'g'):>10}{show(r.accuracy, '.2%'):>10}{show(r.relevant, '.4g'):>10}{show(peak, '.0f'):>9}"
+        )
+    for what, value in case.get("notes", {}).items():
+        print(f"  {what}: {value:.2f}")
+    sys.stdout.flush()
+
+
+def save(results: dict[str, dict], path: Path) -> None:
+    machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
+    versions = {package: version(package) for package in PACKAGES}
+    cases = {name: case | {"rows": [asdict(row) for row in case["rows"]]} for name, case in results.items()}
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps({"machine": machine, "versions": versions, "cases": cases}, indent=2) + "\n")
+    partial.replace(path)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"which to run: {', '.join(CASES)}")
+    parser.add_argument("--large", action="store_true", help=f"run {', '.join(LARGE)} too: 3 GiB on disk, 6 GiB of memory")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the real data")
+    parser.add_argument("--featgen", type=Path, help="the command to measure; built from this repository by default")
+    parser.add_argument("--peers", action="store_true", help="run the peers alone, on synthetic data made by numpy")
+    parser.add_argument("--repeats", type=int, default=3, help="take the best of so many (default 3)")
+    parser.add_argument("--core", type=int, help="the core to run on; the first allowed one by default")
+    args = parser.parse_args()
+    for name in args.cases:
+        if name not in CASES:
+            parser.error(f"no case {name!r}; there are {', '.join(CASES)}")
+    if args.repeats < 1:
+        parser.error("--repeats must be at least 1")
+    return args
+
+
+def main() -> None:
+    args = arguments()
+    WORK.mkdir(exist_ok=True)
+    featgen = None if args.peers else Featgen(args.featgen.resolve() if args.featgen else build())
+    cores: set[int] = set()
+    if hasattr(os, "sched_setaffinity"):
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(cores) if args.core is None else args.core})
+    bench = Bench(featgen, args.data, args.repeats, cores)
+    results: dict[str, dict] = {}
+    for name in args.cases or [name for name in CASES if args.large or name not in LARGE]:
+        case = CASES[name](bench)
+        if case:
+            results[name] = case
+            print_table(case)
+            save(results, WORK / "results.json")
+    print(f"\nratio: seconds over those of the first line; above 1, featgen is faster. Best of {args.repeats}, one core.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The peers: each function prepares a fit outside the clock and returns a thunk to be timed.
+
+A thunk returns the last point of its path as `(weights, shift)`, with decision values `x @ weights + shift`.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import adelie
+import numpy as np
+import scipy.sparse as sp
+from liblinear import liblinearutil
+
+Fit = Callable[[], tuple[np.ndarray, float]]
+
+
+def adelie_path(x, y: np.ndarray, loss: str, min_ratio: float, intercept: bool, points: int = 10) -> Fit:
+    """An l1 path of `points` penalties, from the first that selects nothing down to `min_ratio` of it, on one thread."""
+    dtype = x.dtype.type
+    make = adelie.matrix.sparse if sp.issparse(x) else adelie.matrix.dense
+    matrix = make(x, method="naive", n_threads=1)
+    if loss == "binomial":
+        glm = adelie.glm.binomial((y > 0).astype(dtype), dtype=dtype)
+    else:
+        glm = adelie.glm.gaussian(y.astype(dtype), dtype=dtype)
+
+    def fit() -> tuple[np.ndarray, float]:
+        state = adelie.grpnet(
+            matrix,
+            glm,
+            intercept=intercept,
+            lmda_path_size=points,
+            min_ratio=min_ratio,
+            early_exit=False,
+            n_threads=1,
+            progress_bar=False,
+        )
+        if len(state.lmdas) != points:
+            raise RuntimeError(f"adelie stopped after {len(state.lmdas)} of {points} points")
+        return state.betas[-1].toarray().ravel(), float(state.intercepts[-1])
+
+    return fit
+
+
+def liblinear_fits(problem, solver: int, costs: np.ndarray) -> Fit:
+    """One fit for each of `costs` (LIBLINEAR has no path); no bias, default accuracy."""
+    parameters = [liblinearutil.parameter(f"-s {solver} -c {cost!r} -q") for cost in map(float, costs)]
+
+    def fit() -> tuple[np.ndarray, float]:
+        models = [liblinearutil.train(problem, parameter) for parameter in parameters]
+        return liblinear_weights(models[-1]), 0.0
+
+    return fit
+
+
+def liblinear_problem(x, y: np.ndarray):
+    """LIBLINEAR's own copy of the data."""
+    return liblinearutil.problem(y.astype(np.float64), sp.csr_matrix(x, dtype=np.float64))
+
+
+def liblinear_weights(model) -> np.ndarray:
+    """The weights of a two-class model without bias, for the class +1."""
+    weights = np.ctypeslib.as_array(model.w, (model.nr_feature,)).copy()
+    return weights if model.label[0] == 1 else -weights

@@ -1,0 +1,143 @@
+//! What every round of every run claims is true: its bounds enclose the optimum, its weights are as good as it says.
+
+mod common;
+
+use std::collections::{HashMap, HashSet};
+
+use common::Problem;
+use featgen::machine::Stop;
+use featgen::model::{Round, Seconds};
+use featgen::space::Feature;
+use featgen::{LinearSpace, Machine, Model};
+
+/// Beyond what rounding explains.
+const SLACK: f64 = 1e-9;
+
+/// Runs the machine and checks all that must hold of any run.
+fn checked(problem: &Problem, machine: &Machine) -> Model {
+    let columns = problem.store();
+    let mut seen: Vec<Round> = Vec::new();
+    let mut observer = |round: &Round| seen.push(round.clone());
+    let space = LinearSpace::over(&*columns);
+    let mut model = machine.fit_observed(&space, &problem.labels(), &mut observer).unwrap();
+    // The last worst case, which only proves that it was the last, counts to the last round's time.
+    seen.iter_mut().chain(&mut model.rounds).for_each(|round| round.seconds = Seconds::default());
+    assert!(seen == model.rounds, "{problem}: the observer saw other rounds");
+
+    let distinct: HashSet<&Feature> = model.terms.iter().map(|term| &term.feature).collect();
+    assert_eq!(distinct.len(), model.terms.len(), "{problem}: a feature has two terms");
+
+    let mut optima: HashMap<u64, f64> = HashMap::new();
+    for round in &model.rounds {
+        let optimum = *optima.entry(round.cost.to_bits()).or_insert_with(|| problem.optimum(round.cost));
+        let (t, objective, bound) = (round.round, round.objective, round.lower_bound);
+        assert!(
+            bound <= optimum * (1.0 + SLACK),
+            "{problem}, round {t}: bound {bound} above optimum {optimum}"
+        );
+        assert!(
+            objective >= optimum * (1.0 - SLACK),
+            "{problem}, round {t}: {objective} below optimum {optimum}"
+        );
+        assert_eq!(round.selected, round.terms.len(), "{problem}, round {t}");
+        assert!(
+            round.weights.iter().all(|w| *w != 0.0),
+            "{problem}, round {t}: a selected feature without weight"
+        );
+        assert!(
+            round.terms.iter().all(|&k| model.terms[k].round <= t),
+            "{problem}, round {t}: a later feature"
+        );
+        let w = weights(
+            problem,
+            &*columns,
+            round.terms.iter().map(|&k| &model.terms[k].feature).zip(&round.weights),
+        );
+        let reached = problem.objective(&w, round.bias, round.cost);
+        assert!(
+            reached <= objective * (1.0 + SLACK),
+            "{problem}, round {t}: {reached} at its weights, not {objective}"
+        );
+    }
+    for pair in model.rounds.windows(2).filter(|pair| pair[0].cost == pair[1].cost) {
+        let (before, after, t) = (&pair[0], &pair[1], pair[1].round);
+        let (rise, fall) = (after.objective / before.objective - 1.0, after.lower_bound - before.lower_bound);
+        assert!(rise <= 1e-12, "{problem}, round {t}: the objective rises by {rise:e}");
+        assert!(fall >= 0.0, "{problem}, round {t}: the lower bound falls by {fall:e}");
+    }
+    check_path(problem, &model);
+    model
+}
+
+/// The weights by column.
+fn weights<'a>(
+    problem: &Problem,
+    columns: &dyn featgen::data::Columns,
+    terms: impl Iterator<Item = (&'a Feature, &'a f64)>,
+) -> Vec<f64> {
+    let mut w = vec![0.0; problem.columns.len()];
+    for (feature, weight) in terms {
+        let Feature::Input(id) = feature else { panic!("{problem}: {feature:?} is not an input") };
+        w[columns.position(*id).expect("a column that exists")] = *weight;
+    }
+    w
+}
+
+/// The model at each number of features is the round that had it.
+fn check_path(problem: &Problem, model: &Model) {
+    for (t, round) in model.rounds.iter().enumerate() {
+        if model.rounds[t + 1..].iter().any(|later| later.selected == round.selected) {
+            continue;
+        }
+        let at = model.at(round.selected).unwrap();
+        let kept = at.terms.iter().enumerate().filter(|(_, term)| term.weight != 0.0);
+        let kept: HashMap<usize, f64> = kept.map(|(k, term)| (k, term.weight)).collect();
+        let wanted = round.terms.iter().copied().zip(round.weights.iter().copied()).collect();
+        assert_eq!(kept, wanted, "{problem}: at {} features", round.selected);
+        assert_eq!(at.rounds.last(), Some(round), "{problem}");
+        assert_eq!((at.bias, at.cost), (round.bias, round.cost), "{problem}");
+        let certificate = (at.certificate.objective, at.certificate.lower_bound);
+        assert_eq!(certificate, (round.objective, round.lower_bound), "{problem}");
+    }
+    assert!(model.at(problem.columns.len() + 1).is_none(), "{problem}");
+    let last = model.rounds.last().expect("a round");
+    assert_eq!(model.selected().len(), last.selected, "{problem}");
+    assert_eq!(model.bias, last.bias, "{problem}");
+}
+
+#[test]
+fn with_new_features_only() {
+    for problem in (0..60).map(Problem::random) {
+        let model = checked(&problem, &problem.machine().tol(1e-9));
+        let most = problem.columns.len().min(problem.budget * model.rounds.len());
+        assert!(model.terms.len() <= most, "{problem}: more than B features a round");
+    }
+}
+
+#[test]
+fn with_a_wanted_number_of_features() {
+    for problem in (0..60).map(Problem::random) {
+        let wanted =
+            1 + (problem.seed as usize * 7) % distinct_columns(&problem).min(problem.signs.len() / 4);
+        let model = checked(&problem, &problem.machine().features(wanted));
+        assert_eq!(model.stopped, Stop::Features, "{problem}: {wanted} wanted");
+        assert_eq!(model.selected().len(), wanted, "{problem}: {wanted} wanted");
+    }
+}
+
+/// Columns that no other column can stand for.
+fn distinct_columns(problem: &Problem) -> usize {
+    let varies = |x: &&Vec<f64>| x.iter().any(|v| *v != x[0]);
+    let bits = |x: &Vec<f64>| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    problem.columns.iter().filter(varies).map(bits).collect::<HashSet<_>>().len()
+}
+
+#[test]
+fn with_a_certified_gap() {
+    for problem in (0..60).map(Problem::random) {
+        let gap = [1e-2, 1e-4, 1e-7][problem.seed as usize % 3];
+        let model = checked(&problem, &problem.machine().gap(gap));
+        assert_eq!(model.stopped, Stop::Gap, "{problem}");
+        assert!(model.certificate.gap() <= gap, "{problem}: gap {:e}", model.certificate.gap());
+    }
+}
