@@ -360,7 +360,7 @@ pub(crate) struct InspectArgs {
     pub(crate) top: Option<usize>,
 
     /// Print the model as `train --json` does, without the times
-    #[arg(long)]
+    #[arg(long, conflicts_with = "top")]
     pub(crate) json: bool,
 }
 
@@ -449,20 +449,20 @@ Examples:
   featgen demo
   featgen demo --features 100000 --relevant 20 --select 20 --seed 7")]
 pub(crate) struct DemoArgs {
-    /// Training instances (and as many for the test)
-    #[arg(long, value_name = "N", default_value_t = 2000)]
+    /// Training instances; 1,000 more are for the test
+    #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) rows: usize,
 
     /// Features
-    #[arg(long, value_name = "M", default_value_t = 20_000)]
+    #[arg(long, value_name = "M", default_value_t = 10_000)]
     pub(crate) features: usize,
 
     /// Features that decide the labels
-    #[arg(long, value_name = "R", default_value_t = 40)]
+    #[arg(long, value_name = "R", default_value_t = 30)]
     pub(crate) relevant: usize,
 
     /// Features to select
-    #[arg(long, value_name = "K", default_value_t = 40)]
+    #[arg(long, value_name = "K", default_value_t = 30)]
     pub(crate) select: usize,
 
     /// What makes the random numbers differ

@@ -18,6 +18,9 @@ use crate::style::{Paint, Style};
 use crate::summary;
 use crate::table::{Align, Cell};
 
+/// Instances that the model is tested on.
+const TEST_ROWS: usize = 1000;
+
 /// Features that are shown before the list is cut.
 const SHOWN: usize = 20;
 
@@ -28,7 +31,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(Some(args.select));
     progress.doing("making data");
     let &DemoArgs { rows, features, relevant, seed, .. } = args;
-    let made = Linear { rows, test_rows: rows, features, relevant, seed, ..Linear::default() }.generate()?;
+    let made =
+        Linear { rows, test_rows: TEST_ROWS, features, relevant, seed, ..Linear::default() }.generate()?;
     let start = Instant::now();
     // Small enough a cost for a telling certificate; the refit makes up for what it takes from the weights.
     let machine = Machine::new().features(args.select).cost(20.0 / rows as f64).debias(1.0);
@@ -88,5 +92,7 @@ fn show(
     );
     summary::line(out, style, "truth", &text)?;
     summary::line(out, style, "time", &format!("{} for selecting", seconds(spent)))?;
-    writeln!(out, "\nThe same on files:  featgen synth linear -o toy --features {}", args.features)
+    let &DemoArgs { rows, features, relevant, .. } = args;
+    writeln!(out, "\nMore of this, as files:")?;
+    writeln!(out, "  featgen synth linear -o toy --rows {rows} --features {features} --relevant {relevant}")
 }

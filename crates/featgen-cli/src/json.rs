@@ -70,8 +70,9 @@ pub(crate) struct Seconds {
 impl Seconds {
     /// Those of the rounds, with what only the caller knows.
     pub(crate) fn of(model: &Model, read: f64, total: f64) -> Self {
-        let sum =
-            |part: fn(&featgen::model::Seconds) -> f64| model.rounds.iter().map(|r| part(&r.seconds)).sum();
+        let sum = |part: fn(&featgen::model::Seconds) -> f64| {
+            model.rounds.iter().fold(0.0, |sum, r| sum + part(&r.seconds))
+        };
         Self { read, score: sum(|s| s.score), generate: sum(|s| s.generate), solve: sum(|s| s.solve), total }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         crate::print(|out| json::write(&quality, out))?;
     }
     if !args.quiet {
-        notes(&model, &data, args.data.display());
+        notes(&model, &data);
         if !args.json {
             summary(&quality);
         }
@@ -65,32 +65,39 @@ impl Predictions<'_> {
         self.decision.iter().try_for_each(|&f| match self.kind {
             OutputKind::Label => writeln!(out, "{}", self.model.classes[self.model.class(f)]),
             OutputKind::Decision => writeln!(out, "{f}"),
-            // Known to exist; checked before anything was read.
-            OutputKind::Probability => writeln!(out, "{}", self.model.probability(f).unwrap_or(f64::NAN)),
+            OutputKind::Probability => {
+                writeln!(out, "{}", self.model.probability(f).expect("checked before anything was read"))
+            }
         })
     }
 }
 
 /// What may surprise: labels or features that are not the model's.
-fn notes(model: &Model, data: &Dataset, source: impl std::fmt::Display) {
+pub(crate) fn notes(model: &Model, data: &Dataset) {
+    let source = &data.source;
     if !data.labels.is_empty() && model.truth(data).is_none() {
         let [a, b] = &model.classes;
         crate::note(format_args!(
             "note: {source}: its labels are not the model's classes, {a} and {b}: no accuracy"
         ));
     }
-    if model.by_name && data.names.identify() {
-        let known: HashSet<&str> = data.names.list().iter().map(String::as_str).collect();
-        let selected = model.selected();
-        let missing: Vec<&str> =
-            selected.iter().map(|term| term.name.as_str()).filter(|name| !known.contains(name)).collect();
-        if let Some(first) = missing.first() {
-            let (k, n) = (missing.len(), plural(selected.len(), "feature"));
-            crate::note(format_args!(
-                "note: {source}: {k} of the model's {n} are missing and count as 0, as {first}"
-            ));
-        }
+    let missing = missing_features(model, data);
+    if let Some(first) = missing.first() {
+        let (k, n) = (missing.len(), plural(model.selected().len(), "feature"));
+        crate::note(format_args!(
+            "note: {source}: {k} of the model's {n} are missing and count as 0: {first}, ..."
+        ));
     }
+}
+
+/// Selected features that the data lack. Only names tell: a number may just not occur.
+fn missing_features(model: &Model, data: &Dataset) -> Vec<String> {
+    if !(model.by_name && data.names.identify()) {
+        return Vec::new();
+    }
+    let known: HashSet<&str> = data.names.list().iter().map(String::as_str).collect();
+    let names = model.selected().into_iter().map(|term| term.name.clone());
+    names.filter(|name| !known.contains(name.as_str())).collect()
 }
 
 fn summary(quality: &Quality) {

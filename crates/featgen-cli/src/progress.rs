@@ -19,8 +19,8 @@ impl Progress {
     /// A moving line if standard error is a terminal; with `wanted` features, a bar that fills up to them.
     pub(crate) fn new(wanted: Option<usize>) -> Self {
         let (line, template) = match wanted {
-            Some(k) => (ProgressBar::new(k as u64), "{spinner} {bar:24} {msg}"),
-            None => (ProgressBar::new_spinner(), "{spinner} {msg}"),
+            Some(k) => (ProgressBar::new(k as u64), "{spinner} {bar:16} {wide_msg}"),
+            None => (ProgressBar::new_spinner(), "{spinner} {wide_msg}"),
         };
         line.set_style(ProgressStyle::with_template(template).expect("the templates above are valid"));
         line.enable_steady_tick(Duration::from_millis(100));
@@ -50,7 +50,7 @@ impl Observer for Progress {
         let &Round { objective, lower_bound, .. } = round;
         let gap = Certificate { objective, lower_bound }.gap();
         let state = format!(
-            "round {}: {}, objective {}, gap {}, training accuracy {}",
+            "round {}: {}, objective {}, gap {}, accuracy {}",
             round.round,
             plural(round.selected, "feature"),
             short(objective),

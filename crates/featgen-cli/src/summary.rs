@@ -36,13 +36,15 @@ pub(crate) fn line(out: &mut dyn Write, style: Style, about: &str, text: &str) -
 /// How many features, by what, why no more, and how good the selection is.
 pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let selected = model.selected().len();
+    let first_cost = model.rounds.first().map_or(model.cost, |round| round.cost);
+    let raised = if first_cost < model.cost { format!(" (raised from {first_cost})") } else { String::new() };
+    let refitted = model.debias.map_or_else(String::new, |cost| format!(", then refitted with cost {cost}"));
     let text = format!(
-        "{} in {}, C = {}, B = {}{}",
+        "{} in {}, B = {}, C = {}{raised}{refitted}",
         plural(selected, "feature"),
         plural(model.rounds.len(), "round"),
-        model.cost,
         count(model.budget as u64),
-        model.debias.map_or_else(String::new, |cost| format!(", then refitted with cost {cost}"))
+        model.cost
     );
     line(out, style, "selected", &text)?;
     line(out, style, "stopped", model.stopped.explain())?;

@@ -10,12 +10,12 @@ use featgen::machine::Stop;
 use featgen::{Error, LinearSpace, Model};
 
 use crate::args::TrainArgs;
-use crate::interrupt;
 use crate::json::{self, Quality, Report, Seconds};
 use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 use crate::style::{Paint, Style};
 use crate::summary;
+use crate::{interrupt, predict};
 
 /// Features that are shown before the list is cut.
 const SHOWN: usize = 20;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let model = machine
         .fit_observed(&LinearSpace::new(&train), &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
-    let test = test.map(|test| quality(&model, &test)).transpose()?;
+    let quality = test.as_ref().map(|test| quality(&model, test)).transpose()?;
     progress.finish();
 
     let saved = args.output.as_deref().map_or(Ok(()), |path| model.save(path));
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         model: &model,
         labels: &train.labels,
         source: &train.source,
-        test,
+        test: quality,
         seconds: Seconds::of(&model, read, start.elapsed().as_secs_f64()),
         saved_as: args.output.as_deref().filter(|_| saved.is_ok()),
     };
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     crate::print(|out| if args.json { result.as_json(out) } else { result.for_people(out) })?;
     saved?;
     if !args.talk.quiet {
-        notes(args, &model, test);
+        notes(args, &model, test.as_ref());
     }
     Ok(if model.stopped == Stop::Interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS })
 }
@@ -86,9 +86,9 @@ fn with_source(error: Error, source: &str) -> Error {
 }
 
 /// What may surprise.
-fn notes(args: &TrainArgs, model: &Model, test: Option<Quality>) {
-    if test.is_some_and(|test| test.accuracy.is_none()) {
-        crate::note("note: the labels of the test data are not the classes of the training data");
+fn notes(args: &TrainArgs, model: &Model, test: Option<&Dataset>) {
+    if let Some(test) = test {
+        predict::notes(model, test);
     }
     let selected = model.selected().len();
     if args.learning.features.is_some_and(|wanted| selected < wanted) && model.stopped != Stop::Interrupted {
@@ -150,6 +150,9 @@ impl Shown<'_> {
     fn features(&self, out: &mut dyn Write, style: Style) -> io::Result<()> {
         let selected = self.model.selected();
         let (shown, rest) = selected.split_at(selected.len().min(SHOWN));
+        if shown.is_empty() {
+            return writeln!(out, "  no feature helps");
+        }
         summary::features(shown, style).write(out, style)?;
         if rest.is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use std::path::Path;
 use common::{featgen, two_classes};
 
 /// `content` is the file `in` and `args` are given to the command. `says` is what standard error begins with if the exit
-/// code is 1, and holds otherwise. The file `out` may only appear where the command succeeds.
+/// code is 1 (`…` stands for anything), and holds otherwise. The file `out` may only appear where the command succeeds.
 struct Case {
     name: &'static str,
     content: Vec<u8>,
@@ -106,12 +106,12 @@ fn models() {
     let other_loss = text.replace("squared-hinge", "cubic-hinge");
     check(&[
         case("other version", other_version, PREDICT, 1, "in: the model has version 99"),
-        case("damaged rounds", term_missing, PREDICT, 1, "in:26:2: not a model: "),
+        case("damaged rounds", term_missing, PREDICT, 1, "in:…: not a model: "),
         case("unknown loss", other_loss, PREDICT, 1, "in: loss: cubic-hinge is not one of"),
         case("empty model", "", PREDICT, 1, "in:1:1: not a model: "),
         case("one byte", &whole[..1], PREDICT, 1, "in:1:1: "),
-        case("half a model", &whole[..whole.len() / 2], PREDICT, 1, "in:55:6: not a model: "),
-        case("all but the end", &whole[..whole.len() - 3], PREDICT, 1, "in:103:3: not a model: "),
+        case("half a model", &whole[..whole.len() / 2], PREDICT, 1, "in:…: not a model: "),
+        case("all but the end", &whole[..whole.len() - 3], PREDICT, 1, "in:…: not a model: "),
         case("other JSON", "{\"a\": [1, 2]}", PREDICT, 1, "in: not a featgen model"),
         case("JSON that is no object", "[1, 2]", PREDICT, 1, "in:1:2: not a model: "),
         case("data as a model", two_classes(4), PREDICT, 1, "in:1:1: not a model: "),
@@ -176,11 +176,11 @@ fn odd_but_fine() {
     let long_line = format!("1 {}\n-1 1:1\n", (1..=1_200_000).map(|j| format!("{j}:1 ")).collect::<String>());
     check(&[
         case("budget above the number of features", two_classes(20), "train in -B 1000 -o out", 0, ""),
-        case("more features than there are", two_classes(20), "train in --features 7 -o out", 0, "note: only 6"),
+        case("more features than there are", two_classes(20), "train in --features 7 -o out", 0, "note: only "),
         case("all-zero columns", "1 1:1 2:0\n-1 1:-1 2:0\n", TRAIN, 0, ""),
         case("constant columns", "1 1:1 2:5\n-1 1:-1 2:5\n", TRAIN, 0, ""),
         case("duplicated columns", "1 1:1 2:1\n-1 1:-1 2:-1\n", TRAIN, 0, ""),
-        case("100 identical perfect columns", perfect, "train in --features 100 -o out", 0, ""),
+        case("100 identical perfect columns", perfect, "train in -B 100 --features 100 -o out", 0, ""),
         case("a line of 10 MB", long_line, TRAIN, 0, ""),
         case("no features", "1\n-1\n", TRAIN, 0, ""),
         case("words as labels", "ham 1:1\nspam 1:-1\n", TRAIN, 0, ""),
@@ -193,6 +193,24 @@ fn odd_but_fine() {
         case("other labels", "cat 1:1\ndog 1:2\n", "predict model in -o out", 0, "note: in: "),
         case("no labels", "1:1\n1:2\n", "predict model in -o out", 0, ""),
     ]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = workplace();
+    let file = folder.path().join("good");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+    if fs::read(&file).is_ok() {
+        // Nothing is forbidden to the superuser.
+        return;
+    }
+    featgen(folder.path())
+        .args(["train", "good"])
+        .assert()
+        .code(1)
+        .stderr("good: Permission denied (os error 13)\n");
 }
 
 fn check(cases: &[Case]) {
@@ -210,7 +228,7 @@ fn check_one(case: &Case) -> Result<(), String> {
     let output = featgen(folder.path()).args(case.args.split(' ')).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     let says = match case.code {
-        1 => stderr.starts_with(case.says) && stderr.lines().count() == 1,
+        1 => says_in_order(&stderr, case.says) && stderr.lines().count() == 1,
         _ => stderr.contains(case.says) && !stderr.contains("panicked"),
     };
     if output.status.code() != Some(case.code) || !says {
@@ -222,6 +240,12 @@ fn check_one(case: &Case) -> Result<(), String> {
     }
     let after = files(folder.path());
     if after == expected { Ok(()) } else { Err(format!("files {after:?}")) }
+}
+
+/// Whether `text` begins with `says`, in which `…` stands for anything.
+fn says_in_order(text: &str, says: &str) -> bool {
+    let (start, rest) = says.split_once('…').unwrap_or((says, ""));
+    text.strip_prefix(start).is_some_and(|after| after.contains(rest))
 }
 
 /// A folder with good files of every kind that cases may name.
