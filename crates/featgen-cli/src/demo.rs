@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use featgen::model::Term;
 use featgen::space::Feature;
-use featgen::synth::{Linear, Made};
+use featgen::synth::{Linear, Truth};
 use featgen::{Error, LinearSpace, Machine, Model};
 
 use crate::args::DemoArgs;
@@ -20,9 +20,6 @@ use crate::table::{Align, Cell};
 
 /// Instances that the model is tested on.
 const TEST_ROWS: usize = 1000;
-
-/// Features that are shown before the list is cut.
-const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     if args.select == 0 || args.select > args.features {
@@ -40,26 +37,23 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let model = machine.fit_observed(&LinearSpace::new(&made.train), &made.train.labels, &mut progress)?;
     let spent = start.elapsed().as_secs_f64();
     progress.finish();
-    let decision = model.decision(&made.test)?;
-    let scores = model.truth(&made.test).map(|truth| model.scores(&decision, &truth));
-    let test = Quality::new(decision.len(), scores);
-    crate::print(|out| show(args, &made, &model, test, spent, out))?;
-    Ok(ExitCode::SUCCESS)
+    let test = Quality::of(&model, &made.test, &model.decision(&made.test)?);
+    crate::print(|out| {
+        show(args, &made.truth, &model, out)?;
+        compare(args, &made.truth, &model, test, spent, out)
+    })?;
+    Ok(interrupt::exit_code(model.stopped))
 }
 
-fn show(
-    args: &DemoArgs,
-    made: &Made,
-    model: &Model,
-    test: Quality,
-    spent: f64,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+/// The weight that made the labels; `None` if the feature had none.
+fn true_weight(truth: &Truth, term: &Term) -> Option<f64> {
+    let Feature::Input(id) = term.feature else { return None };
+    truth.weight(id)
+}
+
+/// The question, and the features that the machine found.
+fn show(args: &DemoArgs, truth: &Truth, model: &Model, out: &mut dyn Write) -> io::Result<()> {
     let style = Style::of_stdout();
-    let weight = |term: &&Term| {
-        let Feature::Input(id) = term.feature else { return None };
-        made.truth.weight(id)
-    };
     writeln!(
         out,
         "{} of {}, of which {} decide the class. Which?\n",
@@ -67,24 +61,32 @@ fn show(
         plural(args.features, "normal feature"),
         count(args.relevant as u64)
     )?;
-    let selected = model.selected();
-    let (shown, rest) = selected.split_at(selected.len().min(SHOWN));
-    let truth = |term: &&Term| match weight(term) {
+    let cell = |term: &&Term| match true_weight(truth, term) {
         Some(weight) => Cell::from(short(weight)),
         None => Cell::painted(Paint::Dim, "irrelevant"),
     };
-    summary::features(shown, style)
-        .column("true weight", Align::Right, shown.iter().map(truth))
-        .write(out, style)?;
-    if !rest.is_empty() {
-        let more = format!("  ... and {} more", count(rest.len() as u64));
-        writeln!(out, "{}", style.paint(Paint::Dim, &more))?;
-    }
+    summary::selection(out, style, &model.selected(), summary::SHOWN, "", |table, shown| {
+        table.column("true weight", Align::Right, shown.iter().map(cell))
+    })
+}
+
+/// How good they are, and how many are the true ones.
+fn compare(
+    args: &DemoArgs,
+    truth: &Truth,
+    model: &Model,
+    test: Quality,
+    spent: f64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let style = Style::of_stdout();
     writeln!(out)?;
     summary::outcome(model, out, style)?;
     summary::line(out, style, "accuracy", &summary::accuracy(model, Some(test)))?;
-    let found = selected.iter().filter(|term| weight(term).is_some()).count();
-    let by_chance = selected.len() as f64 * args.relevant as f64 / args.features as f64;
+    let &DemoArgs { rows, features, relevant, .. } = args;
+    let selected = model.selected();
+    let found = selected.iter().filter(|term| true_weight(truth, term).is_some()).count();
+    let by_chance = selected.len() as f64 * relevant as f64 / features as f64;
     let text = format!(
         "{} of the {} selected are truly relevant; chance would find {by_chance:.1}",
         count(found as u64),
@@ -92,7 +94,6 @@ fn show(
     );
     summary::line(out, style, "truth", &text)?;
     summary::line(out, style, "time", &format!("{} for selecting", seconds(spent)))?;
-    let &DemoArgs { rows, features, relevant, .. } = args;
     writeln!(out, "\nMore of this, as files:")?;
     writeln!(out, "  featgen synth linear -o toy --rows {rows} --features {features} --relevant {relevant}")
 }

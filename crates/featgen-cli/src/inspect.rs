@@ -38,9 +38,8 @@ fn for_people(args: &InspectArgs, model: &Model, out: &mut dyn Write) -> io::Res
     if args.path {
         path(&model.rounds).write(out, style)?;
     } else {
-        let selected = model.selected();
-        let shown = &selected[..selected.len().min(args.top.unwrap_or(usize::MAX))];
-        summary::features(shown, style).write(out, style)?;
+        let limit = args.top.unwrap_or(usize::MAX);
+        summary::selection(out, style, &model.selected(), limit, "", |table, _| table)?;
     }
     writeln!(out)?;
     summary::outcome(model, out, style)?;

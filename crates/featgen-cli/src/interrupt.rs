@@ -1,11 +1,18 @@
 //! Ctrl-C: the first ends the run with the model so far, the second ends the program.
 
-use std::process;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use featgen::machine::Stop;
+
 /// The exit code of interrupted programs, as shells count it.
-pub(crate) const EXIT_CODE: u8 = 130;
+const EXIT_CODE: u8 = 130;
+
+/// Success, unless the run was ended early: scripts should not take half a result for a whole one.
+pub(crate) fn exit_code(stopped: Stop) -> ExitCode {
+    if stopped == Stop::Interrupted { EXIT_CODE.into() } else { ExitCode::SUCCESS }
+}
 
 /// A flag that Ctrl-C (or a request to terminate) sets.
 pub(crate) fn flag() -> Arc<AtomicBool> {

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use featgen::Model;
-use featgen::model::{Certificate, Scores};
+use featgen::data::Dataset;
+use featgen::model::Certificate;
 use serde::Serialize;
 
 /// What `train --json` prints, and `inspect --json` without times and test.
@@ -87,8 +88,10 @@ pub(crate) struct Quality {
 }
 
 impl Quality {
-    pub(crate) fn new(n: usize, scores: Option<Scores>) -> Self {
-        Self { n, accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc) }
+    /// Of the decision values of `data`.
+    pub(crate) fn of(model: &Model, data: &Dataset, decision: &[f64]) -> Self {
+        let scores = model.truth(data).map(|truth| model.scores(decision, &truth));
+        Self { n: decision.len(), accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc) }
     }
 }
 

@@ -21,8 +21,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let data = args.input.reader().require_labels(false).read(&args.data)?;
     let decision = model.decision(&data)?;
-    let scores = model.truth(&data).map(|truth| model.scores(&decision, &truth));
-    let quality = Quality::new(decision.len(), scores);
+    let quality = Quality::of(&model, &data, &decision);
 
     let predictions = Predictions { model: &model, decision: &decision, kind: args.output_kind };
     if let Some(path) = &args.output {

@@ -10,8 +10,32 @@ use crate::numbers::{count, percent, plural, short, small_percent};
 use crate::style::{Paint, Style, bar};
 use crate::table::{Align, Cell, Table};
 
+/// Features that are shown unless more are asked for.
+pub(crate) const SHOWN: usize = 20;
+
+/// The selected features, cut after `limit`; `extend` may add columns, `elsewhere` says where to see the rest.
+pub(crate) fn selection(
+    out: &mut dyn Write,
+    style: Style,
+    selected: &[&Term],
+    limit: usize,
+    elsewhere: &str,
+    extend: impl FnOnce(Table, &[&Term]) -> Table,
+) -> io::Result<()> {
+    if selected.is_empty() {
+        return writeln!(out, "  no feature helps");
+    }
+    let (shown, rest) = selected.split_at(selected.len().min(limit));
+    extend(features(shown, style), shown).write(out, style)?;
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let more = format!("  ... and {} more{elsewhere}", count(rest.len() as u64));
+    writeln!(out, "{}", style.paint(Paint::Dim, &more))
+}
+
 /// Features, most important first: name, weight with a bar, and the round that brought it.
-pub(crate) fn features(terms: &[&Term], style: Style) -> Table {
+fn features(terms: &[&Term], style: Style) -> Table {
     let numbered = terms.iter().all(|term| term.name.bytes().all(|b| b.is_ascii_digit()));
     let align = if numbered { Align::Right } else { Align::Left };
     let largest = terms.iter().map(|term| term.weight.abs()).fold(0.0, f64::max);

@@ -13,12 +13,9 @@ use crate::args::TrainArgs;
 use crate::json::{self, Quality, Report, Seconds};
 use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
-use crate::style::{Paint, Style};
+use crate::style::Style;
 use crate::summary;
 use crate::{interrupt, predict};
-
-/// Features that are shown before the list is cut.
-const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
@@ -33,7 +30,8 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let model = machine
         .fit_observed(&LinearSpace::new(&train), &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
-    let quality = test.as_ref().map(|test| quality(&model, test)).transpose()?;
+    let measure = |test: &Dataset| anyhow::Ok(Quality::of(&model, test, &model.decision(test)?));
+    let quality = test.as_ref().map(measure).transpose()?;
     progress.finish();
 
     let saved = args.output.as_deref().map_or(Ok(()), |path| model.save(path));
@@ -46,12 +44,13 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         saved_as: args.output.as_deref().filter(|_| saved.is_ok()),
     };
     // Shown even if it could not be saved: the work must not be lost.
-    crate::print(|out| if args.json { result.as_json(out) } else { result.for_people(out) })?;
+    let printed = crate::print(|out| if args.json { result.as_json(out) } else { result.for_people(out) });
     saved?;
+    printed?;
     if !args.talk.quiet {
         notes(args, &model, test.as_ref());
     }
-    Ok(if model.stopped == Stop::Interrupted { interrupt::EXIT_CODE.into() } else { ExitCode::SUCCESS })
+    Ok(interrupt::exit_code(model.stopped))
 }
 
 /// The training and the test data; both before the work begins, so that mistakes are found early.
@@ -96,11 +95,6 @@ fn notes(args: &TrainArgs, model: &Model, test: Option<&Dataset>) {
     }
 }
 
-fn quality(model: &Model, test: &Dataset) -> anyhow::Result<Quality> {
-    let decision = model.decision(test)?;
-    Ok(Quality::new(decision.len(), model.truth(test).map(|truth| model.scores(&decision, &truth))))
-}
-
 /// Everything that is shown at the end.
 struct Shown<'a> {
     model: &'a Model,
@@ -119,7 +113,9 @@ impl Shown<'_> {
     fn for_people(&self, out: &mut dyn Write) -> io::Result<()> {
         let style = Style::of_stdout();
         writeln!(out, "{}\n", self.header())?;
-        self.features(out, style)?;
+        let model = self.saved_as.map_or_else(|| "MODEL".into(), |path| path.display().to_string());
+        let elsewhere = format!(" (featgen inspect {model})");
+        summary::selection(out, style, &self.model.selected(), summary::SHOWN, &elsewhere, |table, _| table)?;
         writeln!(out)?;
         summary::outcome(self.model, out, style)?;
         summary::line(out, style, "accuracy", &summary::accuracy(self.model, self.test))?;
@@ -145,21 +141,6 @@ impl Shown<'_> {
             count(counts[0]),
             count(counts[1])
         )
-    }
-
-    fn features(&self, out: &mut dyn Write, style: Style) -> io::Result<()> {
-        let selected = self.model.selected();
-        let (shown, rest) = selected.split_at(selected.len().min(SHOWN));
-        if shown.is_empty() {
-            return writeln!(out, "  no feature helps");
-        }
-        summary::features(shown, style).write(out, style)?;
-        if rest.is_empty() {
-            return Ok(());
-        }
-        let model = self.saved_as.map_or_else(|| "MODEL".into(), |path| path.display().to_string());
-        let more = format!("  ... and {} more (featgen inspect {model})", count(rest.len() as u64));
-        writeln!(out, "{}", style.paint(Paint::Dim, &more))
     }
 
     fn times(&self) -> String {

@@ -201,7 +201,7 @@ fn what_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let folder = workplace();
     let file = folder.path().join("good");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&file).is_ok() {
         // Nothing is forbidden to the superuser.
         return;

@@ -216,7 +216,7 @@ fn names_are_shown() {
 fn columns_of_tables_are_found_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let sign = |i: usize| if i % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
     let rows = |order: fn(f64, f64, &str) -> String| {
         (0..20)
             .map(|i| order(sign(i), (i % 5) as f64, if i % 2 == 0 { "yes" } else { "no" }))

@@ -15,8 +15,8 @@ pub(crate) fn featgen(folder: &Path) -> Command {
 pub(crate) fn two_classes(rows: usize) -> String {
     let value = |i: usize, j: usize| ((i * 7 + j * 13) % 11) as f64 / 11.0 - 0.5;
     let line = |i: usize| {
-        let sign = if i % 2 == 0 { "+1" } else { "-1" };
-        let first = if i % 2 == 0 { 1.0 } else { -1.0 } + 0.3 * value(i, 1);
+        let sign = if i.is_multiple_of(2) { "+1" } else { "-1" };
+        let first = if i.is_multiple_of(2) { 1.0 } else { -1.0 } + 0.3 * value(i, 1);
         let rest: String = (2..=6).map(|j| format!(" {j}:{}", value(i, j))).collect();
         format!("{sign} 1:{first}{rest}\n")
     };
