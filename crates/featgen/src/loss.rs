@@ -80,7 +80,11 @@ pub trait Loss: Send + Sync {
         for _ in 0..50 {
             let (value, slope, curvature) = expand(kappa);
             best = best.max(value);
-            if slope > 0.0 { low = kappa } else { high = kappa }
+            if slope > 0.0 {
+                low = kappa
+            } else {
+                high = kappa
+            }
             let newton = kappa - slope / curvature;
             let next = if newton > low && newton < high {
                 newton

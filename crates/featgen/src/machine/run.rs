@@ -222,8 +222,7 @@ impl Run<'_> {
     fn refit(&mut self) -> Outcome {
         let reached = INNER_PART * self.certificate().gap().max(self.machine.gap.unwrap_or(0.0));
         let gap = if self.machine.gap.is_some() { self.inner_tol.min(reached) } else { self.inner_tol };
-        let goal =
-            Goal { gap, decrease: self.machine.inner_decrease, interrupt: &self.machine.interrupt };
+        let goal = Goal { gap, decrease: self.machine.inner_decrease, interrupt: &self.machine.interrupt };
         let problem = Problem {
             cache: &self.cache,
             signs: &self.labels.signs,

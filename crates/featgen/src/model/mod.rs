@@ -77,7 +77,11 @@ pub struct Certificate {
 impl Certificate {
     /// How far the objective may at most be from the optimum, relative to the objective.
     pub fn gap(&self) -> f64 {
-        if self.objective > 0.0 { ((self.objective - self.lower_bound) / self.objective).max(0.0) } else { 0.0 }
+        if self.objective > 0.0 {
+            ((self.objective - self.lower_bound) / self.objective).max(0.0)
+        } else {
+            0.0
+        }
     }
 }
 

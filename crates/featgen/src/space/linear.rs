@@ -98,7 +98,8 @@ impl FeatureSpace for LinearSpace<'_> {
         let merge = |[a, b]: [TopB<usize>; 2], [c, d]: [TopB<usize>; 2]| Ok([a.merge(c), b.merge(d)]);
         let empty = || Ok([TopB::new(budget), TopB::new(budget)]);
         let batches = self.columns.len().div_ceil(batch);
-        let [best, fresh] = (0..batches).into_par_iter().map(score).try_reduce_with(merge).unwrap_or_else(empty)?;
+        let [best, fresh] =
+            (0..batches).into_par_iter().map(score).try_reduce_with(merge).unwrap_or_else(empty)?;
         let features = |top: TopB<usize>| {
             let named = |s: super::Scored<usize>| super::Scored {
                 score: s.score,

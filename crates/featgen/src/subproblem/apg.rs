@@ -131,7 +131,8 @@ impl Subproblem for Apg {
                 continue;
             }
             idle = if decrease > 1e-15 * best.objective { 0 } else { idle + 1 };
-            let next = if self.momentum { 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt()) } else { 1.0 };
+            let next =
+                if self.momentum { 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt()) } else { 1.0 };
             at = extrapolate(&new, &best, (momentum - 1.0) / next);
             momentum = next;
             let met = goal.decrease.is_some_and(|part| decrease <= part * best.objective);
@@ -178,7 +179,8 @@ fn forward_backward(
 
 /// `new + beta (new - old)`, products included. Its objective is not known yet.
 fn extrapolate(new: &Iterate, old: &Iterate, beta: f64) -> Iterate {
-    let beyond = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + beta * (a - b)).collect::<Vec<f64>>();
+    let beyond =
+        |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + beta * (a - b)).collect::<Vec<f64>>();
     let products = new.products.iter().zip(&old.products).map(|(a, b)| beyond(a, b)).collect();
     Iterate { w: beyond(&new.w, &old.w), products, objective: f64::NAN }
 }

@@ -166,7 +166,13 @@ impl RowView {
         view
     }
 
-    fn accumulate(&self, rows: &[(u32, f64)], columns: std::ops::Range<usize>, out: &mut [f64], width: usize) {
+    fn accumulate(
+        &self,
+        rows: &[(u32, f64)],
+        columns: std::ops::Range<usize>,
+        out: &mut [f64],
+        width: usize,
+    ) {
         for &(i, weight) in rows {
             let at = self.pointers[i as usize]..self.pointers[i as usize + 1];
             let (js, xs) = (&self.columns[at.clone()], &self.values[at]);
@@ -208,9 +214,11 @@ mod tests {
                 let h: Vec<f64> = (0..n).map(|i| if (i + step) % 9 < 3 { 2.0 } else { 0.0 }).collect();
                 gram.update(&cache, &h);
                 assert_eq!(gram.weights(), h);
-                let unit = |j: usize| (0..cache.len()).map(|k| f64::from(u8::from(k == j))).collect::<Vec<_>>();
+                let unit =
+                    |j: usize| (0..cache.len()).map(|k| f64::from(u8::from(k == j))).collect::<Vec<_>>();
                 for j in 0..cache.len() {
-                    let weighted: Vec<f64> = cache.apply(&unit(j)).iter().zip(&h).map(|(x, h)| x * h).collect();
+                    let weighted: Vec<f64> =
+                        cache.apply(&unit(j)).iter().zip(&h).map(|(x, h)| x * h).collect();
                     for (a, b) in gram.column(j).iter().zip(cache.transpose(&weighted)) {
                         assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} {b}");
                     }

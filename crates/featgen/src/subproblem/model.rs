@@ -209,7 +209,8 @@ impl<'a> Minimiser<'a> {
                 *x = u;
                 if change != 0.0 {
                     kernels::add_scaled(-change, self.quadratic.gram.column(j as usize), &mut self.residual);
-                    eliminated += self.quadratic.shift.map_or(0.0, |(p, total)| change * p[j as usize] / total);
+                    eliminated +=
+                        self.quadratic.shift.map_or(0.0, |(p, total)| change * p[j as usize] / total);
                 }
             }
             if let Some((p, _)) = self.quadratic.shift.filter(|_| eliminated != 0.0) {
@@ -221,8 +222,7 @@ impl<'a> Minimiser<'a> {
     /// A Newton step on the blocks that are not zero, with a line search.
     fn newton(&mut self) {
         let blocks = self.quadratic.blocks;
-        let live: Vec<Live> =
-            blocks.ranges().enumerate().filter(|(h, _)| self.norms[*h] > 0.0).collect();
+        let live: Vec<Live> = blocks.ranges().enumerate().filter(|(h, _)| self.norms[*h] > 0.0).collect();
         if live.is_empty() {
             return;
         }
@@ -305,7 +305,8 @@ impl<'a> Minimiser<'a> {
         let mut matrix = Mat::from_fn(at.len(), at.len(), |i, j| {
             let ((g, k), (h, l)) = (at[i], at[j]);
             let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
-            let turn = if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
+            let turn =
+                if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
             self.quadratic.entry(columns[k], columns[l]) + unit + turn
         });
         let trace: f64 = (0..at.len()).map(|i| matrix[(i, i)]).sum();
@@ -322,28 +323,24 @@ impl<'a> Minimiser<'a> {
     fn hessian(&self, live: &[Live], total: f64, d: &[f64]) -> Vec<f64> {
         let blocks = self.quadratic.blocks;
         let image = self.quadratic.apply(&blocks.gather(d, self.quadratic.gram.width()));
-        let along =
-            |h: usize, range: &std::ops::Range<usize>| kernels::dot(&self.x[range.clone()], &d[range.clone()]) / self.norms[h];
+        let along = |h: usize, range: &std::ops::Range<usize>| {
+            kernels::dot(&self.x[range.clone()], &d[range.clone()]) / self.norms[h]
+        };
         let sum: f64 = live.iter().map(|(h, range)| along(*h, range)).sum();
         let mut out = vec![0.0; d.len()];
         for (h, range) in live {
             let (length, along) = (self.norms[*h], along(*h, range));
             for k in range.clone() {
                 let unit = self.x[k] / length;
-                out[k] = image[blocks.columns[k] as usize] + unit * sum + total / length * (d[k] - unit * along);
+                out[k] =
+                    image[blocks.columns[k] as usize] + unit * sum + total / length * (d[k] - unit * along);
             }
         }
         out
     }
 
     /// The longest of 1, 1/2, 1/4 ... that lowers the model enough; 0 if none does.
-    fn line_search(
-        &self,
-        live: &[Live],
-        total: f64,
-        d: &[f64],
-        moved: &[f64],
-    ) -> f64 {
+    fn line_search(&self, live: &[Live], total: f64, d: &[f64], moved: &[f64]) -> f64 {
         let blocks = self.quadratic.blocks;
         let (mut linear, mut square, mut slope) = (0.0, 0.0, 0.0);
         let mut parts = Vec::with_capacity(live.len());

@@ -17,7 +17,11 @@ pub(crate) fn best_shift(loss: &dyn Loss, f: &[f64], signs: &[f64], costs: &[f64
         if slope.abs() <= 1e-14 * size {
             break;
         }
-        if slope > 0.0 { high = b } else { low = b }
+        if slope > 0.0 {
+            high = b
+        } else {
+            low = b
+        }
         let newton = b - slope / curvature;
         let next = if newton > low && newton < high {
             newton
