@@ -317,13 +317,15 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_saves_the_model_so_far() {
-    let toy = toy("");
+    let folder = tempfile::tempdir().unwrap();
+    stdout(folder.path(), "synth linear -o toy --rows 2000 --features 2000 --test-rows 0");
+    // Would take minutes.
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("featgen"))
         .args(
             "train toy.train.npy --labels toy.train.labels.txt --gap 1e-15 -C 100 -B 1 -v --json -o model"
                 .split(' '),
         )
-        .current_dir(toy.path())
+        .current_dir(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -337,5 +339,5 @@ fn an_interrupted_run_saves_the_model_so_far() {
     assert_eq!(output.status.code(), Some(130));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["stopped"], "interrupted");
-    assert!(!selected(&json(toy.path(), "inspect model")).is_empty());
+    assert!(!selected(&json(folder.path(), "inspect model")).is_empty());
 }
