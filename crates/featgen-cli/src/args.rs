@@ -386,11 +386,12 @@ pub(crate) enum SynthKind {
 /// x . w - shift. The same seed makes the same data on every machine.
 #[derive(Args)]
 #[command(after_help = "\
-Files:
-  PREFIX.train.svm, PREFIX.test.svm         svmlight text, or
-  PREFIX.train.npy, PREFIX.train.labels.txt (and the same for test) NumPy float32 and labels, one a line
-  PREFIX.truth.txt                          `FEATURE WEIGHT` a line for the relevant features, counted from 1;
-                                            the shift stands in a comment, `# shift X`
+Files (and the same with `test` for `train`):
+  PREFIX.train.svm         svmlight text, or
+  PREFIX.train.npy         NumPy float32, with
+  PREFIX.train.labels.txt  a label a line
+  PREFIX.truth.txt         `FEATURE WEIGHT` a line for the relevant features, counted
+                           from 1; the shift stands in a comment, `# shift X`
 
 Example:
   featgen synth linear -o toy --rows 1000 --features 5000 --relevant 20")]

@@ -11,29 +11,31 @@ pub(crate) enum Paint {
     Negative,
 }
 
-/// Whether to be colourful.
+/// What the output can show.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
-    rich: bool,
+    bars: bool,
+    colour: bool,
 }
 
 /// Cells that the longest bar takes.
 const BAR_WIDTH: usize = 20;
 
 impl Style {
-    /// Rich on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one.
+    /// Bars on a terminal; colours too, unless `NO_COLOR` is set or the terminal is a dumb one.
     pub(crate) fn of_stdout() -> Self {
-        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let bars = std::io::stdout().is_terminal();
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { rich: std::io::stdout().is_terminal() && !set("NO_COLOR") && !dumb }
+        Self { bars, colour: bars && !no_colour && !dumb }
     }
 
-    pub(crate) fn is_rich(self) -> bool {
-        self.rich
+    pub(crate) fn has_bars(self) -> bool {
+        self.bars
     }
 
     pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
-        if !self.rich || text.is_empty() {
+        if !self.colour || text.is_empty() {
             return text.to_owned();
         }
         let code = match paint {

@@ -46,7 +46,7 @@ fn features(terms: &[&Term], style: Style) -> Table {
     let mut table = Table::new()
         .column("feature", align, terms.iter().map(|term| term.name.clone()))
         .numbers("weight", terms.iter().map(|term| short(term.weight)));
-    if style.is_rich() {
+    if style.has_bars() {
         table = table.column("", Align::Left, terms.iter().map(bar_of));
     }
     table.numbers("round", terms.iter().map(|term| term.round.to_string()))

@@ -46,8 +46,8 @@ fn linear(args: &LinearArgs) -> anyhow::Result<ExitCode> {
     let model = with_suffix(&args.output, "model.json");
     command.push(format!("--features {} -o {}", args.relevant, shown(&model)));
     crate::print(|out| {
-        writeln!(out, "The {} relevant features are in {}. Next:\n", args.relevant, shown(&truth))
-            .and_then(|()| writeln!(out, "  {}", command.join(" ")))
+        writeln!(out, "The {} relevant features are in {}. Next:\n", args.relevant, shown(&truth))?;
+        writeln!(out, "  {}", command.join(" "))
     })?;
     Ok(ExitCode::SUCCESS)
 }
