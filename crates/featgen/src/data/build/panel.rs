@@ -1,13 +1,13 @@
 //! A range of ids: its entries as they are staged, and the columns they become.
 
 use bytemuck::Pod;
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 use crate::error::{Error, Result};
 use crate::kernels::Number;
 
-/// Bytes of a panel's first slab. Pages of a slab that are not written to cost nothing.
-const SLAB: usize = 1 << 18;
+/// Bytes of a panel's first slab.
+const SLAB: usize = 1 << 16;
 
 /// A number as final storage holds it; `()` where every value is 1.
 pub(super) trait Stored: Copy + Default + Send + Sync {
@@ -248,7 +248,9 @@ impl Panel {
     fn slab_with(&mut self, bytes: usize) -> Result<&mut Slab> {
         if self.slabs.last().is_none_or(|slab| slab.bytes.len() - slab.used < bytes) {
             let size = bytes.max(self.bytes / 8).max(SLAB).next_multiple_of(SLAB);
-            let map = MmapMut::map_anon(size).map_err(|e| Error::io("memory for the data", e))?;
+            // All pages at once: much cheaper than one by one as they are written to.
+            let map = MmapOptions::new().len(size).populate().map_anon();
+            let map = map.map_err(|e| Error::io("memory for the data", e))?;
             self.bytes += size;
             self.slabs.push(Slab { bytes: map, used: 0, runs: Vec::new() });
         }
