@@ -347,7 +347,7 @@ mod csv {
             "a,y,b\n1,yes,2\n3,no,-4.5e0\n",
             "a;y;b\r\n1;yes;2\r\n3;no;-4.5",
             "a\ty\tb\n1\tyes\t2\n\n3\tno\t-4.5\n",
-            "\u{feff}\"a\", \"y\" ,b\n \"1\",yes,2\n3,\"no\",-4.5\n",
+            "\u{feff}\"a\",\"y\", b\n \n\"1\",yes ,2\n3,\"no\n\",-4.5\n",
         ];
         for text in ways {
             for label in ["y", "2"] {
@@ -379,8 +379,13 @@ mod csv {
             ("\n3,no,4,5\n", "4:4: 4 cells where the header has 3"),
         ];
         for (row, expected) in cases {
-            assert_eq!(csv_fault("y", &format!("{header}{row}")), format!("test:{expected}"));
+            let text = format!("{header}{row}");
+            for text in [text.replace('\n', "\r\n"), text.trim_end().to_owned(), text] {
+                assert_eq!(csv_fault("y", &text), format!("test:{expected}"));
+            }
         }
+        let quoted = "a,\"y\nz\",b\n1,\"u\nv\",2\n3,w,x\n";
+        assert_eq!(csv_fault("2", quoted), "test:5:3: column 3 (`b`): `x` is not a number");
         assert!(
             csv_fault("y", &format!("{header}nan,no,1"))
                 .starts_with("test:3:1: column 1 (`a`): `nan` is not a number")
