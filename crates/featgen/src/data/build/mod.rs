@@ -4,6 +4,7 @@
 //! row relative to its run, and as many bytes of value as the run needs. At the end each panel is turned into columns
 //! and its staging memory is given back before the next one is touched, so that the data are never held twice.
 
+mod dictionary;
 mod panel;
 
 use rayon::prelude::*;

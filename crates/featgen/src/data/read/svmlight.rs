@@ -302,7 +302,12 @@ fn usual_entry(text: &[u8], at: usize) -> Option<(u64, f64, usize)> {
     if text[colon] != b':' {
         return None;
     }
-    let (value, end) = number::decimal(text, colon + 1)?;
+    let begin = colon + 1;
+    let (value, end) = match number::decimal(text, begin) {
+        // An exponent may follow.
+        Some((value, end)) if text[end] <= b' ' => (value, end),
+        _ => number::parse_beginning(&text[begin..]).map(|(value, length)| (value, begin + length))?,
+    };
     (text[end] <= b' ').then_some((index, value, end))
 }
 
