@@ -4,6 +4,7 @@
 //! row relative to its run, and as many bytes of value as the run needs. At the end each panel is turned into columns
 //! and its staging memory is given back before the next one is touched, so that the data are never held twice.
 
+mod dictionary;
 mod panel;
 
 use rayon::prelude::*;
@@ -12,8 +13,11 @@ use self::panel::{Panel, Stored, ValueKind};
 use super::sparse::{Sparse, Values};
 use crate::error::{Error, Result};
 
-/// Panels at most: the panel of an id is found in seven steps without a branch.
+/// Panels at most: as many as a byte can count, and few enough for the places where each is written to stay in the cache.
 const PANELS: usize = 128;
+
+/// Bits of an id that decide on its panel.
+const TABLE_BITS: u32 = 12;
 
 /// Panels of about the same number of entries that the first rows are divided into; the rest are kept for ids that only
 /// appear later.
@@ -34,7 +38,6 @@ pub(crate) struct Block {
 /// Entries in order of panel, then of row; `ends[p]` is where those of panel `p` end.
 #[derive(Default)]
 struct Entries {
-    panel_of: Vec<u8>,
     ends: Vec<u32>,
     ids: Vec<u64>,
     rows: Vec<u32>,
@@ -69,13 +72,10 @@ impl Block {
 
     fn sort_by_panel(&mut self, bounds: &Bounds) {
         let sorted = &mut self.by_panel;
-        sorted.panel_of.clear();
         let mut counts = [0u32; PANELS];
-        sorted.panel_of.extend(self.ids.iter().map(|&id| {
-            let panel = bounds.panel(id);
-            counts[panel] += 1;
-            panel as u8
-        }));
+        for &id in &self.ids {
+            counts[bounds.panel(id)] += 1;
+        }
         let mut next = [0u32; PANELS];
         for p in 1..PANELS {
             next[p] = next[p - 1] + counts[p - 1];
@@ -86,7 +86,7 @@ impl Block {
         let mut k = 0;
         for (row, &end) in self.row_ends.iter().enumerate() {
             while k < end as usize {
-                let slot = &mut next[sorted.panel_of[k] as usize];
+                let slot = &mut next[bounds.panel(self.ids[k])];
                 let to = *slot as usize;
                 *slot += 1;
                 sorted.ids[to] = self.ids[k];
@@ -100,44 +100,42 @@ impl Block {
     }
 }
 
-/// Where panels begin: a sorted list of ids, the first of them 0.
+/// Where panels begin, and a table to find the panel of an id without searching.
 struct Bounds {
+    /// Increasing; the first is 0.
     starts: Vec<u64>,
-    /// `starts[1..]`, filled up with a value that no id exceeds, for a search of fixed length.
-    ends: [u64; PANELS],
+    /// The panel of every id, by its bits above `shift`. Larger ids, that only appeared later, are searched for.
+    table: Vec<u8>,
+    shift: u32,
 }
 
 impl Bounds {
-    fn new(starts: Vec<u64>) -> Self {
-        let mut ends = [u64::MAX; PANELS];
-        ends[..starts.len() - 1].copy_from_slice(&starts[1..]);
-        Self { starts, ends }
-    }
-
-    /// Bounds that divide these ids evenly, and into narrow panels where a few more suffice for that.
+    /// Bounds that divide these ids about evenly, and into narrow panels where a few more suffice for that.
     fn dividing(mut sample: Vec<u64>) -> Self {
         sample.sort_unstable();
-        let mut starts: Vec<u64> =
-            (1..SHARES).filter_map(|q| sample.get(q * sample.len() / SHARES)).copied().collect();
-        starts.push(0);
-        let widest = sample.last().map_or(0, |max| max / NARROW);
-        if widest < (PANELS / 4) as u64 {
-            starts.extend((1..=widest).map(|k| k * NARROW));
+        let share = |q: usize| sample.get(q * sample.len() / SHARES).copied();
+        let mut starts: Vec<u64> = (1..SHARES).filter_map(share).collect();
+        let narrow = sample.last().map_or(0, |largest| largest / NARROW);
+        if narrow < (PANELS / 4) as u64 {
+            starts.extend((1..=narrow).map(|k| k * NARROW));
         }
+        let last = starts.iter().copied().max().unwrap_or(0);
+        let shift = (u64::BITS - last.leading_zeros()).saturating_sub(TABLE_BITS);
+        starts.iter_mut().for_each(|start| *start = *start >> shift << shift);
+        starts.push(0);
         starts.sort_unstable();
         starts.dedup();
-        Self::new(starts)
+        let panel = |k: u64| starts.partition_point(|&start| start <= k << shift) - 1;
+        let table = (0..=last >> shift).map(|k| panel(k) as u8).collect();
+        Self { starts, table, shift }
     }
 
     #[inline(always)]
     fn panel(&self, id: u64) -> usize {
-        let mut p = 0;
-        let mut step = PANELS / 2;
-        while step > 0 {
-            p += if id >= self.ends[p + step - 1] { step } else { 0 };
-            step /= 2;
+        match usize::try_from(id >> self.shift).ok().and_then(|k| self.table.get(k)) {
+            Some(&panel) => panel as usize,
+            None => self.starts.partition_point(|&start| start <= id) - 1,
         }
-        p
     }
 
     fn last(&self) -> u64 {
@@ -209,9 +207,7 @@ impl Builder {
             && self.largest_id > bounds.last()
             && self.largest_id < u64::MAX
         {
-            let mut starts = std::mem::take(&mut bounds.starts);
-            starts.push(self.largest_id + 1);
-            *bounds = Bounds::new(starts);
+            bounds.starts.push(self.largest_id + 1);
         }
     }
 

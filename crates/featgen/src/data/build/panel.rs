@@ -1,13 +1,14 @@
 //! A range of ids: its entries as they are staged, and the columns they become.
 
 use bytemuck::Pod;
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
+use super::dictionary::Dictionary;
 use crate::error::{Error, Result};
 use crate::kernels::Number;
 
-/// Bytes of a panel's first slab. Pages of a slab that are not written to cost nothing.
-const SLAB: usize = 1 << 18;
+/// Bytes of a panel's first slab.
+const SLAB: usize = 1 << 16;
 
 /// A number as final storage holds it; `()` where every value is 1.
 pub(super) trait Stored: Copy + Default + Send + Sync {
@@ -58,46 +59,40 @@ impl ValueKind {
     }
 }
 
-/// How many bytes the ids of a run take, relative to their panel.
+/// How many bytes the keys of a run take.
 #[derive(Debug, Clone, Copy)]
-enum IdWidth {
+enum KeyWidth {
     Two,
     Four,
-    Eight,
 }
 
-impl IdWidth {
+impl KeyWidth {
     fn of(largest: u64) -> Self {
-        if u16::try_from(largest).is_ok() {
-            Self::Two
-        } else if u32::try_from(largest).is_ok() {
-            Self::Four
-        } else {
-            Self::Eight
-        }
+        if u16::try_from(largest).is_ok() { Self::Two } else { Self::Four }
     }
 
     fn bytes(self) -> usize {
         match self {
             Self::Two => 2,
             Self::Four => 4,
-            Self::Eight => 8,
         }
     }
 }
 
-/// Consecutive entries of a panel, held in one way: ids, then rows, then values, each from a multiple of eight bytes.
+/// Consecutive entries of a panel, held in one way: keys, then rows, then values, each from a multiple of eight bytes.
 struct Run {
     begin: usize,
     length: usize,
     first_row: u32,
-    ids: IdWidth,
+    keys: KeyWidth,
+    /// Whether keys are numbers of the panel's dictionary, not ids relative to the panel.
+    numbered: bool,
     values: ValueKind,
 }
 
 impl Run {
     fn rows_at(&self) -> usize {
-        self.begin + (self.length * self.ids.bytes()).next_multiple_of(8)
+        self.begin + (self.length * self.keys.bytes()).next_multiple_of(8)
     }
 
     fn values_at(&self) -> usize {
@@ -129,33 +124,47 @@ impl Slab {
         self.part_mut(begin, items.len()).iter_mut().zip(items).for_each(|(slot, item)| *slot = item);
     }
 
-    /// Calls `visit` with the relative id, the row and the value of every entry, in order.
+    /// Calls `visit` with the key, the row and the value of every entry, in order; `key` is asked for the key of an id
+    /// that does not stand under its number.
     #[inline(always)]
-    fn for_each(&self, mut visit: impl FnMut(u64, u32, f64)) {
+    fn for_each(&self, mut key: impl FnMut(u64) -> usize, mut visit: impl FnMut(usize, u32, f64)) {
         for run in &self.runs {
-            match run.ids {
-                IdWidth::Two => self.walk::<u16>(run, &mut visit),
-                IdWidth::Four => self.walk::<u32>(run, &mut visit),
-                IdWidth::Eight => self.walk::<u64>(run, &mut visit),
+            match (run.keys, run.numbered) {
+                (KeyWidth::Two, true) => self.walk(run, |k: u16| usize::from(k), &mut visit),
+                (KeyWidth::Four, true) => self.walk(run, |k: u32| k as usize, &mut visit),
+                (KeyWidth::Two, false) => self.walk(run, |id: u16| key(u64::from(id)), &mut visit),
+                (KeyWidth::Four, false) => self.walk(run, |id: u32| key(u64::from(id)), &mut visit),
             }
         }
     }
 
     #[inline(always)]
-    fn walk<I: Pod + Into<u64>>(&self, run: &Run, visit: &mut impl FnMut(u64, u32, f64)) {
-        let ids: &[I] = self.part(run.begin, run.length);
+    fn walk<K: Pod>(
+        &self,
+        run: &Run,
+        mut key: impl FnMut(K) -> usize,
+        visit: &mut impl FnMut(usize, u32, f64),
+    ) {
+        let keys: &[K] = self.part(run.begin, run.length);
         let rows: &[u16] = self.part(run.rows_at(), run.length);
-        let entries = ids.iter().zip(rows).map(|(&id, &row)| (id.into(), run.first_row + u32::from(row)));
+        let entries = keys.iter().zip(rows).map(|(&k, &row)| (key(k), run.first_row + u32::from(row)));
         match run.values {
-            ValueKind::Ones => entries.for_each(|(id, row)| visit(id, row, 1.0)),
+            ValueKind::Ones => entries.for_each(|(key, row)| visit(key, row, 1.0)),
             ValueKind::F32 => {
                 let values: &[f32] = self.part(run.values_at(), run.length);
-                entries.zip(values).for_each(|((id, row), x)| visit(id, row, x.wide()));
+                entries.zip(values).for_each(|((key, row), x)| visit(key, row, x.wide()));
             }
             ValueKind::F64 => {
                 let values: &[f64] = self.part(run.values_at(), run.length);
-                entries.zip(values).for_each(|((id, row), &x)| visit(id, row, x));
+                entries.zip(values).for_each(|((key, row), &x)| visit(key, row, x));
             }
+        }
+    }
+
+    fn write_keys(&mut self, run: &Run, keys: impl ExactSizeIterator<Item = u64>) {
+        match run.keys {
+            KeyWidth::Two => self.write(run.begin, keys.map(|key| key as u16)),
+            KeyWidth::Four => self.write(run.begin, keys.map(|key| key as u32)),
         }
     }
 }
@@ -169,6 +178,8 @@ pub(super) struct Panel {
     kind: Option<ValueKind>,
     /// The largest id, relative to the panel.
     largest: u64,
+    /// Numbers of ids, relative to the panel, where some take more than 32 bits.
+    dictionary: Option<Dictionary>,
 }
 
 /// Columns of one panel: ids, and how many entries each has.
@@ -225,14 +236,17 @@ impl Panel {
         self.kind = Some(self.kind().max(kind));
         self.length += ids.len();
 
-        let mut run = Run { begin: 0, length: ids.len(), first_row, ids: IdWidth::of(largest), values: kind };
+        let numbers = self.numbers(largest, base, ids);
+        let largest_key =
+            self.dictionary.as_ref().filter(|_| numbers.is_some()).map_or(largest, |d| d.len() as u64);
+        let (keys, numbered) = (KeyWidth::of(largest_key), numbers.is_some());
+        let mut run = Run { begin: 0, length: ids.len(), first_row, keys, numbered, values: kind };
         let slab = self.slab_with(run.end())?;
         run.begin = slab.used;
         slab.used = run.end();
-        match run.ids {
-            IdWidth::Two => slab.write(run.begin, ids.iter().map(|&id| (id - base) as u16)),
-            IdWidth::Four => slab.write(run.begin, ids.iter().map(|&id| (id - base) as u32)),
-            IdWidth::Eight => slab.write(run.begin, ids.iter().map(|&id| id - base)),
+        match numbers {
+            Some(numbers) => slab.write_keys(&run, numbers.into_iter().map(u64::from)),
+            None => slab.write_keys(&run, ids.iter().map(|&id| id - base)),
         }
         slab.write(run.rows_at(), rows.iter().map(|&row| (row - rows[0]) as u16));
         match kind {
@@ -244,11 +258,22 @@ impl Panel {
         Ok(())
     }
 
+    /// The numbers of these ids, if they are too wide to be held themselves.
+    fn numbers(&mut self, largest: u64, base: u64, ids: &[u64]) -> Option<Vec<u32>> {
+        if u32::try_from(largest).is_ok() {
+            return None;
+        }
+        let dictionary = self.dictionary.get_or_insert_default();
+        Some(ids.iter().map(|&id| dictionary.number(id - base)).collect())
+    }
+
     /// The last slab, if that many bytes are left in it; else a new one, larger where the panel is large.
     fn slab_with(&mut self, bytes: usize) -> Result<&mut Slab> {
         if self.slabs.last().is_none_or(|slab| slab.bytes.len() - slab.used < bytes) {
             let size = bytes.max(self.bytes / 8).max(SLAB).next_multiple_of(SLAB);
-            let map = MmapMut::map_anon(size).map_err(|e| Error::io("memory for the data", e))?;
+            // All pages at once: much cheaper than one by one as they are written to.
+            let map = MmapOptions::new().len(size).populate().map_anon();
+            let map = map.map_err(|e| Error::io("memory for the data", e))?;
             self.bytes += size;
             self.slabs.push(Slab { bytes: map, used: 0, runs: Vec::new() });
         }
@@ -257,52 +282,51 @@ impl Panel {
 
     /// Writes the entries by column, rows increasing, and gives the staging memory back.
     pub(super) fn into_columns<V: Stored>(self, base: u64, rows: &mut [u32], values: &mut [V]) -> Columns {
-        let dense = self.largest < (2 * self.length as u64).max(1 << 16);
-        if dense { self.by_counting(base, rows, values) } else { self.by_sorting(base, rows, values) }
-    }
-
-    fn by_counting<V: Stored>(self, base: u64, rows: &mut [u32], values: &mut [V]) -> Columns {
-        let mut next = vec![0usize; self.largest as usize + 1];
+        let width = self.largest + 1;
+        if self.dictionary.is_none() && width <= (2 * self.length as u64).max(1 << 16) {
+            let order = (0..width).map(|id| (id as usize, base + id));
+            return by_counting(self.slabs, width as usize, |id| id as usize, order, rows, values);
+        }
+        let mut dictionary = self.dictionary.unwrap_or_default();
         for slab in &self.slabs {
-            slab.for_each(|id, _, _| next[id as usize] += 1);
+            slab.for_each(|id| dictionary.number(id) as usize, |_, _, _| ());
         }
-        let mut columns = Columns { ids: Vec::new(), lengths: Vec::new() };
-        let mut begin = 0;
-        for (id, slot) in next.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-            columns.ids.push(base + id as u64);
-            columns.lengths.push(*slot as u32);
-            begin += std::mem::replace(slot, begin);
-        }
-        for slab in self.slabs {
-            slab.for_each(|id, row, value| {
-                let slot = &mut next[id as usize];
-                rows[*slot] = row;
-                values[*slot] = V::narrowed(value);
-                *slot += 1;
-            });
-        }
-        columns
+        let order = dictionary.in_order().into_iter().map(|(number, id)| (number, base + id));
+        let length = dictionary.len();
+        by_counting(self.slabs, length, |id| dictionary.number(id) as usize, order, rows, values)
     }
+}
 
-    fn by_sorting<V: Stored>(self, base: u64, rows: &mut [u32], values: &mut [V]) -> Columns {
-        // Id and order of arrival in one number: equal ids stay in order of row.
-        let mut keys: Vec<u128> = Vec::with_capacity(self.length);
-        let mut entries: Vec<(u32, V)> = Vec::with_capacity(self.length);
-        for slab in self.slabs {
-            slab.for_each(|id, row, value| {
-                keys.push(u128::from(id) << 64 | entries.len() as u128);
-                entries.push((row, V::narrowed(value)));
-            });
-        }
-        keys.sort_unstable();
-        for (k, &key) in keys.iter().enumerate() {
-            (rows[k], values[k]) = entries[key as u64 as usize];
-        }
-        let mut columns = Columns { ids: Vec::new(), lengths: Vec::new() };
-        for column in keys.chunk_by(|a, b| a >> 64 == b >> 64) {
-            columns.ids.push(base + (column[0] >> 64) as u64);
-            columns.lengths.push(column.len() as u32);
-        }
-        columns
+/// Writes entries whose keys are below `keys`; `order` yields all keys with their ids, by increasing id.
+fn by_counting<V: Stored>(
+    slabs: Vec<Slab>,
+    keys: usize,
+    mut key: impl FnMut(u64) -> usize,
+    order: impl Iterator<Item = (usize, u64)>,
+    rows: &mut [u32],
+    values: &mut [V],
+) -> Columns {
+    let mut next = vec![0usize; keys];
+    for slab in &slabs {
+        slab.for_each(&mut key, |key, _, _| next[key] += 1);
     }
+    let mut columns = Columns { ids: Vec::new(), lengths: Vec::new() };
+    let mut begin = 0;
+    for (key, id) in order {
+        let count = std::mem::replace(&mut next[key], begin);
+        if count > 0 {
+            columns.ids.push(id);
+            columns.lengths.push(count as u32);
+            begin += count;
+        }
+    }
+    for slab in slabs {
+        slab.for_each(&mut key, |key, row, value| {
+            let slot = &mut next[key];
+            rows[*slot] = row;
+            values[*slot] = V::narrowed(value);
+            *slot += 1;
+        });
+    }
+    columns
 }

@@ -1,6 +1,8 @@
 //! Tables with a header, cells between delimiters. One column may hold the labels; all others must be numbers.
 
-use csv::{ByteRecord, ReaderBuilder, Trim};
+use std::io::{self, Read};
+
+use csv::{ByteRecord, ReaderBuilder};
 
 use super::source::Source;
 use super::spellings::Spellings;
@@ -29,23 +31,27 @@ pub(super) fn read(
     let name = source.name().to_owned();
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
-        .trim(Trim::All)
         .flexible(true)
         .has_headers(false)
-        .from_reader(source);
+        .from_reader(PlainLines { source, last: b'\n' });
     let mut record = ByteRecord::new();
-    let mut next = |record: &mut ByteRecord| match reader.read_byte_record(record) {
-        Ok(more) => Ok(more),
-        Err(error) => Err(failure(error, reader.get_ref())),
+    // The line a record begins on, or `None` at the end.
+    let mut next = |record: &mut ByteRecord| loop {
+        match reader.read_byte_record(record) {
+            Ok(false) => return Ok(None),
+            Ok(true) if record.len() == 1 && record[0].trim_ascii().is_empty() => {}
+            Ok(true) => return Ok(Some(reader.position().line() - 1 - line_ends(record))),
+            Err(error) => return Err(failure(error, &reader.get_ref().source)),
+        }
     };
 
-    next(&mut record)?;
-    let header = Header::new(&name, &record, label)?;
+    let first = next(&mut record)?.unwrap_or(1);
+    let header = Header::new(&name, first, &record, label)?;
     let mut values = Vec::new();
     let mut labels = Spellings::default();
     let mut rows = 0;
-    while next(&mut record)? {
-        header.row(&record, &mut values, &mut labels)?;
+    while let Some(line) = next(&mut record)? {
+        header.row(line, &record, &mut values, &mut labels)?;
         rows += 1;
     }
     if rows == 0 {
@@ -58,6 +64,32 @@ pub(super) fn read(
     let mut names = header.names;
     header.label.map(|at| names.remove(at));
     Ok((matrix, labels, names))
+}
+
+/// Line ends within the cells of a record.
+fn line_ends(record: &ByteRecord) -> u64 {
+    memchr::memchr_iter(b'\n', record.as_slice()).count() as u64
+}
+
+/// Text in which every line, the last one too, ends with `\n` alone: then lines can be counted. Carriage returns become
+/// blanks, which cells are rid of anyway.
+struct PlainLines {
+    source: Source,
+    last: u8,
+}
+
+impl Read for PlainLines {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(out)?;
+        if read == 0 && !out.is_empty() && self.last != b'\n' {
+            out[0] = b'\n';
+            self.last = b'\n';
+            return Ok(1);
+        }
+        out[..read].iter_mut().filter(|c| **c == b'\r').for_each(|c| *c = b' ');
+        self.last = out[..read].last().copied().unwrap_or(self.last);
+        Ok(read)
+    }
 }
 
 fn failure(error: csv::Error, source: &Source) -> Error {
@@ -74,11 +106,10 @@ struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    fn new(file: &'a str, record: &ByteRecord, label: Label<'_>) -> Result<Self> {
-        let line = record.position().map_or(1, csv::Position::line);
+    fn new(file: &'a str, line: u64, record: &ByteRecord, label: Label<'_>) -> Result<Self> {
         let mut names: Vec<String> = Vec::with_capacity(record.len());
         let mut seen = std::collections::HashSet::new();
-        for (k, cell) in record.iter().enumerate() {
+        for (k, cell) in record.iter().map(<[u8]>::trim_ascii).enumerate() {
             let wrong = |reason: String| Err(Error::input(Place::at(file, line, k as u64 + 1), reason));
             let Ok(name) = std::str::from_utf8(cell) else {
                 return wrong(format!(
@@ -97,15 +128,20 @@ impl<'a> Header<'a> {
         Ok(Self { file, names, label })
     }
 
-    fn row(&self, record: &ByteRecord, values: &mut Vec<f64>, labels: &mut Spellings) -> Result<()> {
-        let line = record.position().map_or(0, csv::Position::line);
+    fn row(
+        &self,
+        line: u64,
+        record: &ByteRecord,
+        values: &mut Vec<f64>,
+        labels: &mut Spellings,
+    ) -> Result<()> {
         let wrong =
             |k: usize, reason: String| Err(Error::input(Place::at(self.file, line, k as u64 + 1), reason));
         if record.len() != self.names.len() {
             let (found, expected) = (record.len(), self.names.len());
             return wrong(found.min(expected), format!("{found} cells where the header has {expected}"));
         }
-        for (k, cell) in record.iter().enumerate() {
+        for (k, cell) in record.iter().map(<[u8]>::trim_ascii).enumerate() {
             let column = || format!("column {} ({})", k + 1, quoted(self.names[k].as_bytes()));
             if self.label == Some(k) {
                 match std::str::from_utf8(cell) {

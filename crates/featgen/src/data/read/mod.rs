@@ -278,3 +278,6 @@ fn quoted(token: &[u8]) -> String {
     let dots = if text.chars().nth(SHOWN).is_some() { "..." } else { "" };
     format!("`{shown}{dots}`")
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,15 +33,26 @@ fn up_to_eight_digits(text: &[u8], at: usize) -> (u64, usize) {
     (high.wrapping_add(low) >> 32, count)
 }
 
-/// The digits at `at`, fewer than seventeen: their value and where they end. `None` if there are more, or none.
+/// The digits at `at`, at most nineteen: their value and where they end. `None` if there are more, or none.
 #[inline(always)]
 pub(super) fn integer(text: &[u8], at: usize) -> Option<(u64, usize)> {
-    let (value, count) = up_to_eight_digits(text, at);
+    let (mut value, count) = up_to_eight_digits(text, at);
     if count < 8 {
         return (count > 0).then_some((value, at + count));
     }
-    let (low, count) = up_to_eight_digits(text, at + 8);
-    (count < 8).then(|| (value * INTEGER_POWERS[count] + low, at + 8 + count))
+    let mut end = at + 8;
+    for most in [8, 3] {
+        let (low, count) = up_to_eight_digits(text, end);
+        if count > most {
+            return None;
+        }
+        value = value * INTEGER_POWERS[count] + low;
+        end += count;
+        if count < 8 {
+            break;
+        }
+    }
+    Some((value, end))
 }
 
 /// The plain decimal number at `at` and where it ends. `None` if it is not one of fewer than eight digits before the
@@ -69,6 +80,11 @@ pub(super) fn decimal(text: &[u8], at: usize) -> Option<(f64, usize)> {
     let plain = digits + places > 0 && digits < 8 && places < 16 && mantissa <= EXACT;
     let size = mantissa as f64 / POWERS[places.min(22)];
     plain.then_some((if negative { -size } else { size }, end))
+}
+
+/// Any finite number that `text` begins with, correctly rounded, and how long it is.
+pub(super) fn parse_beginning(text: &[u8]) -> Option<(f64, usize)> {
+    fast_float2::parse_partial::<f64, _>(text).ok().filter(|(x, _)| x.is_finite())
 }
 
 /// Any finite number, correctly rounded; `None` if `token` is not one.
@@ -125,12 +141,12 @@ mod tests {
         }
 
         #[test]
-        fn integers_are_read_exactly(x in any::<u64>(), digits in 1usize..20) {
+        fn integers_are_read_exactly(x in any::<u64>(), digits in 1usize..21) {
             let text = &x.to_string()[..digits.min(x.to_string().len())];
             if let Some(found) = integer(&padded(text), 0) {
                 prop_assert_eq!(found, (text.parse().unwrap(), text.len()));
             } else {
-                prop_assert!(text.len() >= 16);
+                prop_assert!(text.len() == 20);
             }
         }
 

@@ -28,46 +28,56 @@ pub(super) struct Options {
 
 /// Reads a source on the threads of the current pool.
 pub(super) fn read(source: Source, options: Options) -> Result<(Sparse, Option<Labels>)> {
-    let name = source.name().to_owned();
+    let reading = Reading::new(source.name().to_owned(), options);
     let tasks = rayon::current_num_threads();
     let (full, chunks) = mpsc::sync_channel(tasks);
     let (recycle, empty) = mpsc::channel::<Vec<u8>>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut cutter = Chunks::new(source, options.chunk);
-            // The receiver leaves at the first error: nothing more is to be read then.
             while let Some(chunk) = cutter.next(empty.try_recv().unwrap_or_default()).transpose() {
-                if full.send(chunk).is_err() {
+                let failed = chunk.is_err();
+                // The receiver leaves at the first error: nothing more is to be read then.
+                if full.send(chunk).is_err() || failed {
                     break;
                 }
             }
         });
-        let mut reading = Reading::new(name, options);
-        let mut parts: Vec<Part> = (0..tasks).map(|_| Part::default()).collect();
-        let mut blocks: Vec<Block> = Vec::new();
-        loop {
-            let batch: Vec<Result<Chunk>> = chunks.iter().take(tasks).collect();
-            if batch.is_empty() {
-                return reading.finish();
-            }
-            let parse = |(part, chunk): (&mut Part, &Result<Chunk>)| {
-                if let Ok(chunk) = chunk {
-                    part.parse(chunk, options.labelled);
-                }
-            };
-            parts.par_iter_mut().zip(&batch).with_max_len(1).for_each(parse);
-            blocks.clear();
-            for (part, chunk) in parts.iter_mut().zip(batch) {
-                let _ = recycle.send(chunk?.into_buffer());
-                reading.take(part)?;
-                blocks.push(std::mem::take(&mut part.block));
-            }
-            reading.builder.append(&mut blocks)?;
-            for (part, block) in parts.iter_mut().zip(blocks.drain(..)) {
-                part.block = block;
-            }
-        }
+        parse_all(chunks, recycle, tasks, reading)
     })
+}
+
+/// Parses `tasks` chunks at a time. Owns its ends of the channels: that they close ends the other side.
+fn parse_all(
+    chunks: mpsc::Receiver<Result<Chunk>>,
+    recycle: mpsc::Sender<Vec<u8>>,
+    tasks: usize,
+    mut reading: Reading,
+) -> Result<(Sparse, Option<Labels>)> {
+    let labelled = reading.options.labelled;
+    let mut parts: Vec<Part> = (0..tasks).map(|_| Part::default()).collect();
+    let mut blocks: Vec<Block> = Vec::with_capacity(tasks);
+    loop {
+        let batch: Vec<Result<Chunk>> = chunks.iter().take(tasks).collect();
+        if batch.is_empty() {
+            return reading.finish();
+        }
+        let parse = |(part, chunk): (&mut Part, &Result<Chunk>)| {
+            if let Ok(chunk) = chunk {
+                part.parse(chunk, labelled);
+            }
+        };
+        parts.par_iter_mut().zip(&batch).with_max_len(1).for_each(parse);
+        for (part, chunk) in parts.iter_mut().zip(batch) {
+            let buffer = chunk?.into_buffer();
+            reading.take(part)?;
+            blocks.push(std::mem::take(&mut part.block));
+            // Refused once all is read.
+            let _ = recycle.send(buffer);
+        }
+        reading.builder.append(&mut blocks)?;
+        parts.iter_mut().zip(blocks.drain(..)).for_each(|(part, block)| part.block = block);
+    }
 }
 
 /// What was read so far.
@@ -292,7 +302,12 @@ fn usual_entry(text: &[u8], at: usize) -> Option<(u64, f64, usize)> {
     if text[colon] != b':' {
         return None;
     }
-    let (value, end) = number::decimal(text, colon + 1)?;
+    let begin = colon + 1;
+    let (value, end) = match number::decimal(text, begin) {
+        // An exponent may follow.
+        Some((value, end)) if text[end] <= b' ' => (value, end),
+        _ => number::parse_beginning(&text[begin..]).map(|(value, length)| (value, begin + length))?,
+    };
     (text[end] <= b' ').then_some((index, value, end))
 }
 

@@ -1,0 +1,581 @@
+//! What every reader promises, checked through [`Reader`] on bytes in memory and on files.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+
+use super::*;
+use crate::data::Column;
+
+fn read_with(reader: &Reader, bytes: impl Into<Vec<u8>>) -> Result<Dataset> {
+    reader.read_source(Source::from_bytes(bytes)?)
+}
+
+fn read(bytes: impl Into<Vec<u8>>) -> Result<Dataset> {
+    read_with(&Reader::new().threads(1), bytes)
+}
+
+fn fault(bytes: impl Into<Vec<u8>>) -> String {
+    read(bytes).map(|_| "no error").unwrap_err().to_string()
+}
+
+/// Chunks of a line each, of a few lines, and one chunk for all; on one thread and on several.
+fn readers() -> Vec<Reader> {
+    let mut readers = Vec::new();
+    for chunk in [1, 30, 200, CHUNK] {
+        for threads in [1, 2, 3] {
+            readers.push(Reader { chunk, threads, ..Reader::new() });
+        }
+    }
+    readers
+}
+
+/// Columns by id: rows and values.
+fn columns(data: &Dataset) -> BTreeMap<u64, Vec<(u32, f64)>> {
+    let positions: Vec<usize> = (0..data.columns.len()).collect();
+    let entries = |column: Column| match column {
+        Column::Dense(values) => (0..).zip(values).collect(),
+        Column::Sparse { rows, values } => rows.into_iter().zip(values).collect(),
+    };
+    let gathered = data.columns.gather(&positions).into_iter().map(entries);
+    positions.iter().map(|&p| data.columns.id(p)).zip(gathered).collect()
+}
+
+fn labels(data: &Dataset) -> Vec<&str> {
+    data.labels.codes().iter().map(|&code| data.labels.classes()[code as usize].as_str()).collect()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).unwrap()
+}
+
+fn file(bytes: impl AsRef<[u8]>) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes.as_ref()).unwrap();
+    file
+}
+
+mod svmlight {
+    use super::*;
+
+    const SMALL: &str = "+1 1:0.5 3:2\n-1 2:1e-3\n";
+
+    fn check_small(data: &Dataset) {
+        let expected = [(0, vec![(0, 0.5)]), (1, vec![(1, 1e-3)]), (2, vec![(0, 2.0)])];
+        assert_eq!(columns(data), BTreeMap::from(expected));
+        assert_eq!(labels(data), ["+1", "-1"]);
+        assert_eq!((data.columns.rows(), data.columns.dimension()), (2, 3));
+    }
+
+    #[test]
+    fn every_way_of_writing_the_same() {
+        let ways = [
+            SMALL,
+            "+1 1:0.5 3:2\r\n-1 2:1e-3\r\n",
+            "+1 1:0.5 3:2\n-1 2:1e-3",
+            "\u{feff}+1 1:0.5 3:2\n-1 2:1e-3",
+            "# a comment\n\n  +1\t1:.5  3:2.0 # and 7:7\n   \n-1 qid:4 2:0.001#\n\n",
+            "+1 1:5e-1 2:0 3:+2\n-1 01:0.0 2:0.1e-2 3:-0\n",
+        ];
+        for text in ways {
+            for reader in readers() {
+                check_small(&read_with(&reader, text).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn compressed_in_every_way() {
+        let (first, second) = SMALL.as_bytes().split_at(15);
+        let members = [gzip(first), gzip(second)].concat();
+        let frames = [zstd(first), zstd(second)].concat();
+        for bytes in
+            [gzip(SMALL.as_bytes()), zstd(SMALL.as_bytes()), members, frames, zstd(&gzip(SMALL.as_bytes()))]
+        {
+            check_small(&read(bytes.as_slice()).unwrap());
+            let data = file(&bytes);
+            check_small(&Dataset::read(data.path()).unwrap());
+        }
+    }
+
+    #[test]
+    fn damaged_compression_is_an_error() {
+        let text: String = (0..2000).map(|i| format!("{} {}:{}\n", i % 2, i * 7 % 97 + 1, i * i)).collect();
+        for whole in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
+            for length in [5, 20, whole.len() / 2, whole.len() - 1] {
+                let reason = fault(&whole[..length]);
+                assert!(
+                    reason.starts_with("test: the compressed data are damaged or incomplete"),
+                    "{reason}"
+                );
+            }
+        }
+        assert!(fault([gzip(b"1 1:1\n").as_slice(), b"garbage"].concat()).contains("damaged"));
+    }
+
+    #[test]
+    fn faults_have_exact_places() {
+        let cases = [
+            ("1 1:1\n1 0:1\n", "2:3: index 0: indices count from 1"),
+            ("1 1:1\n1   5:1 5:2\n", "2:9: index 5 stands twice in a line"),
+            ("1 1:1\n\n# x\n1 7:1 5:2", "4:7: index 5 after 7: indices must increase"),
+            ("1 1:1\n1 18446744073709551616:2\n", "2:3: index `18446744073709551616` does not fit 64 bits"),
+            ("1 1:1\n1 2\n", "2:3: `2` where index:value is expected"),
+            ("1 1:1\n1 2: 3\n", "2:3: feature 2 has no value"),
+            ("1 1:1\n1 :2\n", "2:3: `` is not a feature's index: a whole number from 1"),
+            ("1 1:1\n1 a:2\n", "2:3: `a` is not a feature's index: a whole number from 1"),
+            ("1 1:1\n1 -1:2\n", "2:3: `-1` is not a feature's index: a whole number from 1"),
+            ("1 1:1\n1 1:x\n", "2:3: the value `x` of feature 1 is not a number"),
+            ("1 1:1\n1 1:1,5\n", "2:3: the value `1,5` of feature 1 is not a number"),
+            ("1 1:1\n1 1:1e999\n", "2:3: the value `1e999` of feature 1 is too large: values must be finite"),
+            ("1 1:1\r\n1\t1:1\t2:1:1\r\n", "2:7: the value `1:1` of feature 2 is not a number"),
+            ("1 1:1\n 2:1\n", "2:2: no label: the line begins with `2:1`"),
+            ("1 1:1\n\u{1b}[31m 2:1\n", "2:1: the label `\\u{1b}[31m` is not text"),
+        ];
+        for (text, expected) in cases {
+            for reader in readers() {
+                let found = read_with(&reader, text).map(|_| "none").unwrap_err().to_string();
+                assert_eq!(
+                    found,
+                    format!("test:{expected}"),
+                    "chunk {}, {} threads",
+                    reader.chunk,
+                    reader.threads
+                );
+            }
+        }
+        let nan = "test:1:3: the value `nan` of feature 1 is not a number that can be used";
+        assert!(fault("1 1:nan\n").starts_with(nan));
+        assert!(fault("1 1:inf\n").contains("finite"));
+    }
+
+    #[test]
+    fn the_first_fault_is_reported() {
+        let good = "1 1:1 2:0.5\n".repeat(300);
+        let text = format!("{good}1 x\n{good}1 0:0\n");
+        for reader in readers() {
+            let found = read_with(&reader, text.as_str()).map(|_| "none").unwrap_err().to_string();
+            assert_eq!(found, "test:301:3: `x` where index:value is expected");
+        }
+    }
+
+    #[test]
+    fn long_tokens_are_shortened() {
+        let reason = fault(format!("1 {}\n", "x".repeat(1000)));
+        assert_eq!(reason, format!("test:1:3: `{}...` where index:value is expected", "x".repeat(40)));
+    }
+
+    #[test]
+    fn nothing_to_read_is_an_error() {
+        for text in ["", "\n\n", "# only this\n", " \t\r\n"] {
+            assert_eq!(fault(text), "test: no instances", "{text:?}");
+            assert_eq!(fault(gzip(text.as_bytes())), "test: no instances", "{text:?}");
+        }
+        assert!(fault(b"\xff\xfe1\0".as_slice()).contains("UTF-16"));
+        assert!(
+            Dataset::read("no/such/file")
+                .map(|_| "none")
+                .unwrap_err()
+                .to_string()
+                .starts_with("no/such/file: ")
+        );
+    }
+
+    #[test]
+    fn rows_without_features_are_rows() {
+        let data = read("a\nb\na\n").unwrap();
+        assert_eq!((data.columns.rows(), data.columns.len(), data.columns.dimension()), (3, 0, 0));
+        assert_eq!(labels(&data), ["a", "b", "a"]);
+    }
+
+    #[test]
+    fn predictions_need_no_labels() {
+        let text = "1:0.5 3:2\n2:1e-3\n";
+        for reader in readers() {
+            let data = read_with(&reader.clone().require_labels(false), text).unwrap();
+            assert_eq!(columns(&data), columns(&read(SMALL).unwrap()));
+            assert!(data.labels.is_empty());
+            assert_eq!(
+                labels(&read_with(&reader.clone().require_labels(false), SMALL).unwrap()),
+                ["+1", "-1"]
+            );
+            let mixed = |text: &str| {
+                read_with(&reader.clone().require_labels(false), text)
+                    .map(|_| "none")
+                    .unwrap_err()
+                    .to_string()
+            };
+            assert_eq!(mixed("1:1\n+1 2:1\n"), "test:2:1: a label, `+1`, where the first line has none");
+            assert_eq!(mixed("1 1:1\n2:1\n"), "test:2:1: no label: the line begins with `2:1`");
+        }
+        assert_eq!(fault(text), "test:1:1: no label: the line begins with `1:0.5`");
+    }
+
+    #[test]
+    fn measurements_are_not_labels() {
+        let text: String = (0..1500).map(|i| format!("0.{i} 1:1\n")).collect();
+        for reader in readers() {
+            let found = read_with(&reader, text.as_str()).map(|_| "none").unwrap_err().to_string();
+            assert_eq!(
+                found,
+                "test:1001:1: more than 1000 different labels: they look like measurements, not classes"
+            );
+        }
+    }
+
+    #[test]
+    fn values_take_no_more_than_they_need() {
+        let stored = |text: &str| {
+            let mut source = Source::from_bytes(text).unwrap();
+            source.format(false).unwrap();
+            let options = super::super::svmlight::Options { labelled: true, dimension: 0, chunk: 8 };
+            super::super::svmlight::read(source, options).unwrap().0
+        };
+        use crate::data::{Sparse, Values};
+        let sparse = |values| Sparse::new(2, 2, vec![0, 1], vec![0, 1, 3], vec![0, 0, 1], values).unwrap();
+        assert_eq!(stored("1 1:1 2:1\n2 2:1.0"), sparse(Values::Ones));
+        assert_eq!(stored("1 1:1 2:1\n2 2:0.5"), sparse(Values::F32(vec![1.0, 1.0, 0.5])));
+        assert_eq!(stored("1 1:1 2:0.5\n2 2:0.1"), sparse(Values::F64(vec![1.0, 0.5, 0.1])));
+    }
+
+    #[test]
+    fn more_rows_than_a_run_can_number() {
+        let text: String =
+            (0..200_000).map(|i| if i % 70_000 == 1 { "1 1:1 9:2\n" } else { "2\n" }).collect();
+        let expected = [
+            (0, vec![(1, 1.0), (70_001, 1.0), (140_001, 1.0)]),
+            (8, vec![(1, 2.0), (70_001, 2.0), (140_001, 2.0)]),
+        ];
+        for chunk in [1 << 16, 1 << 22] {
+            let reader = Reader { chunk, ..Reader::new() };
+            assert_eq!(
+                columns(&read_with(&reader, text.as_str()).unwrap()),
+                BTreeMap::from(expected.clone())
+            );
+        }
+    }
+
+    #[test]
+    fn ids_that_appear_later_and_later() {
+        let rows = 3000u64;
+        let text: String =
+            (0..rows).map(|i| format!("1 1:1 {}:1 {}:1\n", 2 + i * 70_000, 3 + i * 70_000)).collect();
+        for reader in readers() {
+            let data = read_with(&reader, text.as_str()).unwrap();
+            assert_eq!(data.columns.len() as u64, 1 + 2 * rows);
+            let found = columns(&data);
+            assert!((0..rows).all(|i| found[&(1 + i * 70_000)] == [(i as u32, 1.0)]));
+        }
+    }
+
+    fn values() -> impl Strategy<Value = f64> {
+        prop_oneof![Just(1.0), (-8i32..8).prop_map(|x| f64::from(x) / 4.0), -1e6..1e6, any::<f64>()]
+            .prop_filter("finite, stored", |x| x.is_finite() && *x != 0.0)
+    }
+
+    fn indices() -> impl Strategy<Value = u64> {
+        prop_oneof![1u64..20, 1u64..100_000, 1u64..1 << 40, 1u64..=u64::MAX]
+    }
+
+    fn data() -> impl Strategy<Value = Vec<(&'static str, BTreeMap<u64, f64>)>> {
+        let label = prop_oneof![Just("+1"), Just("-1"), Just("1"), Just("cat")];
+        let row = proptest::collection::btree_map(indices(), values(), 0..12);
+        proptest::collection::vec((label, row), 1..40)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_written_is_read(rows in data(), chunk in 1usize..400, threads in 1usize..4) {
+            let mut text = String::new();
+            let mut expected: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
+            for (i, (label, row)) in rows.iter().enumerate() {
+                text.push_str(label);
+                for (index, value) in row {
+                    text.push_str(&if i % 2 == 0 { format!(" {index}:{value}") } else { format!("\t{index}:{value:e} ") });
+                    expected.entry(index - 1).or_default().push((i as u32, *value));
+                }
+                text.push_str(if i % 3 == 0 { "\r\n" } else { "\n" });
+            }
+            let data = read_with(&Reader { chunk, threads, ..Reader::new() }, text).unwrap();
+            prop_assert_eq!(data.columns.dimension(), expected.keys().last().map_or(0, |id| id + 1));
+            prop_assert_eq!(columns(&data), expected);
+            prop_assert_eq!(data.labels, Labels::from_text(rows.iter().map(|(label, _)| *label)));
+        }
+
+        #[test]
+        fn any_bytes_give_the_same_answer_in_any_chunks(
+            bytes in proptest::collection::vec(prop_oneof![
+                Just(b' '), Just(b'\n'), Just(b':'), Just(b'1'), Just(b'2'), Just(b'.'), Just(b'#'), Just(b'-'), any::<u8>()
+            ], 0..200),
+            chunk in 1usize..100,
+        ) {
+            let answer = |reader: &Reader| {
+                let text = [b"1 1:1\n", bytes.as_slice()].concat();
+                read_with(reader, text).map(|data| (columns(&data), data.labels)).map_err(|e| e.to_string())
+            };
+            let whole = answer(&Reader::new().threads(1));
+            prop_assert_eq!(&whole, &answer(&Reader { chunk, threads: 2, ..Reader::new() }));
+        }
+    }
+}
+
+mod csv {
+    use super::*;
+
+    fn check(reader: Reader, text: &str) -> Dataset {
+        read_with(&reader, text).unwrap()
+    }
+
+    fn csv_fault(label: &str, text: &str) -> String {
+        read_with(&Reader::new().label_column(label), text).map(|_| "none").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn tables_in_every_dialect() {
+        let ways = [
+            "a,y,b\n1,yes,2\n3,no,-4.5e0\n",
+            "a;y;b\r\n1;yes;2\r\n3;no;-4.5",
+            "a\ty\tb\n1\tyes\t2\n\n3\tno\t-4.5\n",
+            "\u{feff}\"a\",\"y\", b\n \n\"1\",yes ,2\n3,\"no\n\",-4.5\n",
+        ];
+        for text in ways {
+            for label in ["y", "2"] {
+                let data = check(Reader::new().label_column(label), text);
+                assert_eq!(
+                    columns(&data),
+                    BTreeMap::from([(0, vec![(0, 1.0), (1, 3.0)]), (1, vec![(0, 2.0), (1, -4.5)])])
+                );
+                assert_eq!(labels(&data), ["yes", "no"]);
+                assert_eq!(data.names, Names::identifying(vec!["a".into(), "b".into()]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_comes_before_a_number() {
+        let data = check(Reader::new().label_column("1"), "2,1\n7,x\n8,y\n");
+        assert_eq!((labels(&data), data.names.list()), (vec!["x", "y"], &["2".to_string()][..]));
+    }
+
+    #[test]
+    fn faults_name_the_column() {
+        let header = "a,y,b\n1,yes,2\n";
+        let cases = [
+            ("3,no,x\n", "3:3: column 3 (`b`): `x` is not a number"),
+            ("3,no,\n", "3:3: column 3 (`b`): the value is missing"),
+            ("3,,4\n", "3:2: column 2 (`y`): the label is missing"),
+            ("3,no\n", "3:3: 2 cells where the header has 3"),
+            ("\n3,no,4,5\n", "4:4: 4 cells where the header has 3"),
+        ];
+        for (row, expected) in cases {
+            let text = format!("{header}{row}");
+            for text in [text.replace('\n', "\r\n"), text.trim_end().to_owned(), text] {
+                assert_eq!(csv_fault("y", &text), format!("test:{expected}"));
+            }
+        }
+        let quoted = "a,\"y\nz\",b\n1,\"u\nv\",2\n3,w,x\n";
+        assert_eq!(csv_fault("2", quoted), "test:5:3: column 3 (`b`): `x` is not a number");
+        assert!(
+            csv_fault("y", &format!("{header}nan,no,1"))
+                .starts_with("test:3:1: column 1 (`a`): `nan` is not a number")
+        );
+        assert_eq!(csv_fault("y", "a,y,a\n1,2,3\n"), "test:1:3: two columns are called `a`");
+        assert_eq!(csv_fault("z", header), "test:1:1: no column `z`; the columns are a, y, b");
+        assert_eq!(csv_fault("y", "a,y,b\n"), "test: no instances: only a header");
+        assert!(
+            fault(header).ends_with("say which column holds the labels (--label); the columns are a, y, b")
+        );
+    }
+
+    #[test]
+    fn labels_may_be_absent_or_elsewhere() {
+        let absent = check(Reader::new().label_column("y").require_labels(false), "a,b\n1,2\n");
+        assert_eq!((absent.columns.len(), absent.labels.len()), (2, 0));
+        let names = file("p\nq\n");
+        let elsewhere = Reader::new().labels_file(names.path());
+        assert_eq!(labels(&check(elsewhere.clone(), "a,b\n1,2\n3,4\n")), ["p", "q"]);
+        assert!(read_with(&elsewhere.label_column("a"), "a,b\n1,2\n3,4\n").is_err());
+        let header = read_with(&Reader::new().names_file(names.path()).label_column("a"), "a,b\n1,2\n");
+        assert_eq!(
+            header.map(|_| "none").unwrap_err().to_string(),
+            "names: a table has its names in its header"
+        );
+    }
+
+    #[test]
+    fn compressed_tables_and_tables_of_one_column() {
+        let data = read_with(&Reader::new().label_column("y"), zstd(b"a,y\n1,2\n")).unwrap();
+        assert_eq!(columns(&data), BTreeMap::from([(0, vec![(0, 1.0)])]));
+        assert_eq!(check(Reader::new().label_column("y"), "y\n1\n2\n").columns.len(), 0);
+    }
+}
+
+mod npy {
+    use super::*;
+
+    fn array(version: u8, descr: &str, fortran: bool, shape: &str, values: &[u8]) -> Vec<u8> {
+        let order = if fortran { "True" } else { "False" };
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+        while (header.len() + 11) % 16 != 0 {
+            header.push(' ');
+        }
+        header.push('\n');
+        let mut bytes = [b"\x93NUMPY".as_slice(), &[version, 0]].concat();
+        let size = (header.len() as u32).to_le_bytes();
+        bytes.extend_from_slice(&size[..if version == 1 { 2 } else { 4 }]);
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(values);
+        bytes
+    }
+
+    fn bytes<T: bytemuck::NoUninit>(values: &[T]) -> &[u8] {
+        bytemuck::cast_slice(values)
+    }
+
+    fn unlabelled() -> Reader {
+        Reader::new().require_labels(false)
+    }
+
+    #[test]
+    fn both_orders_both_precisions_mapped_or_not() {
+        let by_rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let by_columns = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
+        let expected =
+            [(0, vec![(0, 1.0), (1, 4.0)]), (1, vec![(0, 2.0), (1, 5.0)]), (2, vec![(0, 3.0), (1, 6.0)])];
+        for (fortran, values) in [(false, by_rows), (true, by_columns)] {
+            for version in 1..=3 {
+                let narrow = values.map(|x| x as f32);
+                for (descr, values) in [("<f8", bytes(&values)), ("<f4", bytes(&narrow))] {
+                    let array = array(version, descr, fortran, "(2, 3)", values);
+                    let mapped = file(&array);
+                    for data in [
+                        unlabelled().read(mapped.path()).unwrap(),
+                        read_with(&unlabelled(), array.clone()).unwrap(),
+                        read_with(&unlabelled(), gzip(&array)).unwrap(),
+                    ] {
+                        assert_eq!(columns(&data), BTreeMap::from(expected.clone()));
+                        assert_eq!(data.columns.rows(), 2);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_prefix_is_refused() {
+        let whole = array(1, "<f8", false, "(2, 2)", bytes(&[1.0, 2.0, 3.0, 4.0]));
+        for length in 0..whole.len() {
+            assert!(read_with(&unlabelled(), &whole[..length]).is_err(), "{length} bytes");
+            assert!(unlabelled().read(file(&whole[..length]).path()).is_err(), "{length} bytes");
+        }
+        let short = file(&whole[..whole.len() - 1]);
+        let reason = unlabelled().read(short.path()).map(|_| "none").unwrap_err().to_string();
+        assert!(reason.ends_with("the file is cut short: 3 values where the header says 4"), "{reason}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_said() {
+        let values = bytes(&[1.0f64, 2.0]);
+        let refused =
+            |array: Vec<u8>| read_with(&unlabelled(), array).map(|_| "none").unwrap_err().to_string();
+        let cases = [
+            (array(1, ">f8", false, "(1, 2)", values), "big-endian values (>f8)"),
+            (array(1, "<i8", false, "(1, 2)", values), "values of type `<i8`: f4 or f8 are needed"),
+            (array(1, "<f8", false, "(2,)", values), "shape (2): two dimensions"),
+            (array(1, "<f8", false, "(1, 2, 1)", values), "shape (1, 2, 1): two dimensions"),
+            (array(1, "<f8", false, "(0, 2)", values), "no instances"),
+            (array(1, "<f8", false, "(4294967296, 4294967296)", values), "too large"),
+            (array(1, "<f8", false, "(100000000000, 20)", values), "cut short: 2 values"),
+            (array(1, "<f8", false, "(-1, 2)", values), "cannot be understood"),
+            (array(9, "<f8", false, "(1, 2)", values), "version 9"),
+            (array(1, "<f8'}", false, "(1, 2)", values), "cannot be understood"),
+            (array(2, &"x".repeat(1 << 17), false, "(1, 2)", values), "too long"),
+        ];
+        for (array, expected) in cases {
+            let reason = refused(array);
+            assert!(reason.contains(expected), "{reason}, not {expected}");
+        }
+        assert!(fault(array(1, "<f8", false, "(1, 2)", values)).contains("--labels"));
+    }
+
+    #[test]
+    fn labels_of_every_kind() {
+        let matrix = array(1, "<f8", false, "(3, 1)", bytes(&[1.0, 2.0, 3.0]));
+        let labelled =
+            |labels: &[u8]| read_with(&Reader::new().labels_file(file(labels).path()), matrix.clone());
+        let texts: [&[u8]; 4] =
+            [b"a\nb\na\n", b"a\r\nb\r\na", &gzip(b"a\nb\na\n"), &zstd(b" a \nb\na\n\n\n")];
+        for text in texts {
+            assert_eq!(super::labels(&labelled(text).unwrap()), ["a", "b", "a"]);
+        }
+        let arrays = [
+            array(1, "<i8", false, "(3,)", bytes(&[1i64, 0, 1])),
+            array(1, "<i4", false, "(3,)", bytes(&[1i32, 0, 1])),
+            array(1, "|i1", false, "(3,)", &[1, 0, 1]),
+            array(1, "|u1", false, "(3,)", &[1, 0, 1]),
+            array(1, "|b1", false, "(3,)", &[1, 0, 1]),
+            array(1, "<f4", false, "(3,)", bytes(&[1.0f32, 0.0, 1.0])),
+            array(1, "<f8", false, "(3,)", bytes(&[1.0, 0.0, 1.0])),
+        ];
+        for array in arrays {
+            assert_eq!(super::labels(&labelled(&array).unwrap()), ["1", "0", "1"]);
+        }
+        let refused = |labels: &[u8]| labelled(labels).map(|_| "none").unwrap_err().to_string();
+        assert!(refused(b"a\nb\n").ends_with(": 2 labels for 3 instances"));
+        assert!(refused(b"a\n\nb\n").ends_with(":2:1: an empty line where a label is expected"));
+        assert!(refused(b"a\n\xff\nb\n").ends_with(":2:1: not text in UTF-8"));
+        assert!(
+            refused(&array(1, "<f8", false, "(3,)", bytes(&[1.0, f64::NAN, 0.0])))
+                .ends_with("label 2 is not a number")
+        );
+        assert!(
+            refused(&array(1, "<f8", false, "(3, 1)", bytes(&[1.0, 2.0, 0.0]))).contains("one dimension")
+        );
+    }
+}
+
+#[test]
+fn weights_and_names_come_from_files() {
+    let text = "1 1:1\n2 3:1\n";
+    let (weights, names) = (file("0.5\n2\n"), file(gzip(b"one\ntwo\nthree\nfour\n")));
+    let data = read_with(&Reader::new().weights_file(weights.path()).names_file(names.path()), text).unwrap();
+    assert_eq!(data.labels.weights(), Some([0.5, 2.0].as_slice()));
+    assert_eq!((data.columns.dimension(), data.names.show(2)), (4, "three".to_owned()));
+
+    let weighted = |weights: &str, text: &str| {
+        let file = file(weights);
+        let reader = Reader::new().require_labels(false).weights_file(file.path());
+        read_with(&reader, text).map(|_| "none").unwrap_err().to_string()
+    };
+    assert!(weighted("1\n", text).ends_with(": 1 weights for 2 instances"));
+    assert!(weighted("1\n-2\n", text).ends_with(":2:1: `-2` is not a weight: a finite number of at least 0"));
+    assert!(
+        weighted("1\ninf\n", text).ends_with(":2:1: `inf` is not a weight: a finite number of at least 0")
+    );
+    assert_eq!(weighted("1\n", "1:1\n"), "weights: instances without labels cannot be weighted");
+
+    let few = file("one\ntwo\n");
+    let reason =
+        read_with(&Reader::new().names_file(few.path()), text).map(|_| "none").unwrap_err().to_string();
+    assert!(reason.ends_with(": 2 names for 3 features"), "{reason}");
+}
+
+#[test]
+fn labels_in_a_file_replace_those_of_the_data() {
+    let given = file("x\ny\n");
+    let reader = Reader::new().labels_file(given.path());
+    for text in ["1 1:1\n2 3:1\n", "1:1\n3:1\n"] {
+        assert_eq!(labels(&read_with(&reader, text).unwrap()), ["x", "y"]);
+    }
+}
