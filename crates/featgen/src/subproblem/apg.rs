@@ -18,10 +18,13 @@ pub(super) struct Apg {
 /// How far the step size may grow from one iteration to the next.
 const ETA: f64 = 0.8;
 
-const MAX_ITERATIONS: usize = 200_000;
+const MAX_ITERATIONS: usize = 1_000_000;
 
-/// Iterations without any decrease after which numbers allow no more.
-const PATIENCE: usize = 50;
+/// Iterations that neither lower the objective nor narrow the gap after which numbers allow no more.
+const PATIENCE: usize = 500;
+
+/// Relative differences of objectives that are only rounding: below it neither step sizes nor restarts can be judged by them.
+const ROUNDING: f64 = 1e-13;
 
 impl Apg {
     pub(super) fn accelerated() -> Self {
@@ -89,8 +92,8 @@ impl Subproblem for Apg {
         let objective = problem.smooth(&f, bias).value + regulariser(&state.omega);
         let mut best = Iterate { w: state.omega.clone(), products, objective };
         let mut at = best.clone();
-        let (mut momentum, mut idle) = (1.0_f64, 0);
-        let mut iterations = 0;
+        let (mut momentum, mut idle, mut narrowest) = (1.0_f64, 0, f64::INFINITY);
+        let (mut iterations, mut measurable) = (0, true);
         let gap = loop {
             // The extrapolated point: its gradient also gives its duality gap, for free.
             let f = total(&at.products, problem.rows());
@@ -99,9 +102,11 @@ impl Subproblem for Apg {
             at.objective = here.value + regulariser(&at.w);
             let c = problem.gradient(&f, bias);
             let gap = blocks.gap(&at.w, &c) / at.objective.max(f64::MIN_POSITIVE);
+            idle = if gap < narrowest { 0 } else { idle + 1 };
+            narrowest = narrowest.min(gap);
             let content = goal.decrease.is_none() && gap <= goal.gap;
             if content || iterations == MAX_ITERATIONS || idle == PATIENCE || goal.interrupted() {
-                if at.objective <= best.objective {
+                if content || at.objective <= best.objective {
                     best = at;
                 }
                 break gap;
@@ -109,7 +114,8 @@ impl Subproblem for Apg {
             iterations += 1;
             let pull: Vec<f64> = blocks.columns.iter().map(|&j| c[j as usize]).collect();
             let pulled = problem.block_products(&blocks, &pull);
-            tau *= ETA;
+            let rounding = ROUNDING * here.value.abs();
+            tau *= if measurable { ETA } else { 1.0 };
             let new = loop {
                 let new = forward_backward(problem, &blocks, &at, (&pull, &pulled), tau, bias);
                 let (mut linear, mut square) = (0.0, 0.0);
@@ -118,25 +124,28 @@ impl Subproblem for Apg {
                     square += (new - old) * (new - old);
                 }
                 let loss = new.objective - regulariser(&new.w);
-                let rounding = 1e-14 * here.value.abs();
+                measurable = 0.5 * tau * square > 10.0 * rounding;
                 if loss <= here.value + linear + 0.5 * tau * square + rounding || !tau.is_finite() {
                     break new;
                 }
                 tau /= ETA;
             };
             let decrease = best.objective - new.objective;
-            if decrease < 0.0 && momentum > 1.0 {
+            // Momentum that points uphill has served its turn; where objectives still tell, they decide.
+            let uphill = |((v, n), o): ((&f64, &f64), &f64)| (v - n) * (n - o);
+            let against: f64 = at.w.iter().zip(&new.w).zip(&best.w).map(uphill).sum();
+            if momentum > 1.0 && (decrease < -rounding || against > 0.0) {
                 momentum = 1.0;
                 at = best.clone();
                 continue;
             }
-            idle = if decrease > 1e-15 * best.objective { 0 } else { idle + 1 };
+            idle = if decrease > rounding { 0 } else { idle };
             let next =
                 if self.momentum { 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt()) } else { 1.0 };
             at = extrapolate(&new, &best, (momentum - 1.0) / next);
             momentum = next;
             let met = goal.decrease.is_some_and(|part| decrease <= part * best.objective);
-            if decrease >= 0.0 {
+            if decrease >= -rounding {
                 best = new;
             }
             if met {

@@ -180,7 +180,6 @@ impl Problem {
                 column.iter_mut().for_each(|x| *x *= 2f64.powi(-power));
             }
         }
-        problem.cost = problem.cost.min(1.0);
         problem
     }
 
