@@ -106,7 +106,6 @@ impl Run<'_> {
             let score = clock.elapsed().as_secs_f64();
             if let Some(round) = self.rounds.last_mut() {
                 round.lower_bound = self.lower_bound;
-                observer.round(round);
             }
             let block = self.choose(worst);
             let reason = self.rule(decrease / first).or(block.is_empty().then_some(Stop::Exhausted));
@@ -128,8 +127,12 @@ impl Run<'_> {
             if helps {
                 decrease = before - self.objective;
                 let solve = clock.elapsed().as_secs_f64();
+                self.report(observer);
                 self.record(&outcome, Seconds { score, generate, solve });
-            } else if self.interrupted() {
+                continue;
+            }
+            self.amend(&outcome);
+            if self.interrupted() {
                 break Stop::Interrupted;
             } else if self.machine.gap.is_some() && self.inner_tol > TIGHTEST {
                 // The block seemed to help only because the subproblem was not solved well enough.
@@ -138,11 +141,13 @@ impl Run<'_> {
                 // No new feature helps at this cost, but more are wanted.
                 doublings += 1;
                 first *= 2.0;
-                self.double_cost();
+                let outcome = self.double_cost();
+                self.amend(&outcome);
             } else {
                 break Stop::Optimal;
             }
         };
+        self.report(observer);
         Ok(self.finish(stopped))
     }
 
@@ -247,12 +252,13 @@ impl Run<'_> {
         }
     }
 
-    fn double_cost(&mut self) {
+    fn double_cost(&mut self) -> Outcome {
         self.cost *= 2.0;
         self.labels.costs.iter_mut().for_each(|cost| *cost *= 2.0);
         // A bound for a smaller cost is one for a larger: the optimum only grows.
-        self.refit();
+        let outcome = self.refit();
         self.drop_idle_blocks();
+        outcome
     }
 
     fn interrupted(&self) -> bool {
@@ -295,6 +301,22 @@ impl Run<'_> {
             terms,
             seconds,
         });
+    }
+
+    /// Reports the last round, once nothing can change it any more.
+    fn report(&self, observer: &mut dyn Observer) {
+        if let Some(round) = self.rounds.last() {
+            observer.round(round);
+        }
+    }
+
+    /// A refit that brought no new feature still moved weights, or the cost: the last round becomes what it left.
+    fn amend(&mut self, outcome: &Outcome) {
+        if let Some(Round { inner_iterations, seconds, .. }) = self.rounds.pop() {
+            self.record(outcome, seconds);
+            let last = self.rounds.last_mut().expect("just recorded");
+            last.inner_iterations += inner_iterations;
+        }
     }
 
     fn finish(mut self, stopped: Stop) -> Model {

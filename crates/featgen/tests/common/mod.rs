@@ -183,6 +183,20 @@ impl Problem {
         problem
     }
 
+    /// The same, but half of the instances contradict the others: no weights fit all, however large the cost.
+    pub(crate) fn contradictory(seed: u64) -> Self {
+        let mut problem = Self::random(seed);
+        let half = problem.signs.len() / 2;
+        let mut weights = vec![1.0; problem.signs.len()];
+        for i in half..problem.signs.len() {
+            problem.columns.iter_mut().for_each(|x| x[i] = x[i - half]);
+            problem.signs[i] = -problem.signs[i - half];
+            weights[i] = 0.5;
+        }
+        problem.weights = Some(weights);
+        problem
+    }
+
     pub(crate) fn store(&self) -> Box<dyn Columns> {
         self.storage.store(&self.columns, &self.ids)
     }
