@@ -39,6 +39,7 @@ pub(crate) struct Block {
 #[derive(Default)]
 struct Entries {
     ends: Vec<u32>,
+    largest_id: u64,
     ids: Vec<u64>,
     rows: Vec<u32>,
     values: Vec<f64>,
@@ -73,8 +74,10 @@ impl Block {
     fn sort_by_panel(&mut self, bounds: &Bounds) {
         let sorted = &mut self.by_panel;
         let mut counts = [0u32; PANELS];
+        sorted.largest_id = 0;
         for &id in &self.ids {
             counts[bounds.panel(id)] += 1;
+            sorted.largest_id = sorted.largest_id.max(id);
         }
         let mut next = [0u32; PANELS];
         for p in 1..PANELS {
@@ -173,7 +176,7 @@ impl Builder {
             first_rows.push(self.rows as u32);
             self.rows += block.rows();
             self.entries += block.ids.len() as u64;
-            self.largest_id = block.ids.iter().fold(self.largest_id, |max, &id| max.max(id));
+            self.largest_id = self.largest_id.max(block.by_panel.largest_id);
         }
         if u32::try_from(self.rows).is_err() {
             return Err(Error::Data(format!("more than {} rows", u32::MAX)));

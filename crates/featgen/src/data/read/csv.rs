@@ -6,8 +6,8 @@ use csv::{ByteRecord, ReaderBuilder};
 
 use super::source::Source;
 use super::spellings::Spellings;
-use super::{number, quoted};
-use crate::data::{Dense, Labels, Layout};
+use super::{Table, number, quoted};
+use crate::data::{Dense, Layout, Names};
 use crate::error::{Error, Place, Result};
 
 /// Where labels stand.
@@ -23,11 +23,7 @@ pub(super) struct Label<'a> {
 const NAMES_SHOWN: usize = 8;
 
 /// Reads values by rows, labels where there are some, and the names of the features.
-pub(super) fn read(
-    source: Source,
-    delimiter: u8,
-    label: Label<'_>,
-) -> Result<(Dense<f64, Vec<f64>>, Option<Labels>, Vec<String>)> {
+pub(super) fn read(source: Source, delimiter: u8, label: Label<'_>) -> Result<Table> {
     let name = source.name().to_owned();
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
@@ -63,7 +59,7 @@ pub(super) fn read(
     let labels = header.label.is_some().then(|| labels.into_labels());
     let mut names = header.names;
     header.label.map(|at| names.remove(at));
-    Ok((matrix, labels, names))
+    Ok(Table { columns: Box::new(matrix), labels, names: Some(Names::identifying(names)) })
 }
 
 /// Line ends within the cells of a record.

@@ -98,6 +98,9 @@ impl Reader {
     }
 
     /// Whether data without labels are refused. They are by default; predictions can do without.
+    ///
+    /// All lines of svmlight text have labels or none has. Without labels, an instance without features would be a blank
+    /// line, and those are skipped.
     pub fn require_labels(mut self, required: bool) -> Self {
         self.require_labels = required;
         self
@@ -172,8 +175,7 @@ impl Reader {
             ));
         }
         let label = csv::Label { column: self.label_column.as_deref(), required: self.labels_inside() };
-        let (columns, labels, names) = csv::read(source, delimiter, label)?;
-        Ok(Table { columns: Box::new(columns), labels, names: Some(Names::identifying(names)) })
+        csv::read(source, delimiter, label)
     }
 
     fn read_npy(&self, source: Source) -> Result<Table> {

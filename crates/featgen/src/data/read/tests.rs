@@ -427,7 +427,7 @@ mod npy {
     fn array(version: u8, descr: &str, fortran: bool, shape: &str, values: &[u8]) -> Vec<u8> {
         let order = if fortran { "True" } else { "False" };
         let mut header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
-        while (header.len() + 11) % 16 != 0 {
+        while !(header.len() + 11).is_multiple_of(16) {
             header.push(' ');
         }
         header.push('\n');
