@@ -180,7 +180,7 @@ fn odd_but_fine() {
         case("all-zero columns", "1 1:1 2:0\n-1 1:-1 2:0\n", TRAIN, 0, ""),
         case("constant columns", "1 1:1 2:5\n-1 1:-1 2:5\n", TRAIN, 0, ""),
         case("duplicated columns", "1 1:1 2:1\n-1 1:-1 2:-1\n", TRAIN, 0, ""),
-        case("100 identical perfect columns", perfect, "train in -B 100 --features 100 -o out", 0, ""),
+        case("100 identical perfect columns", perfect, "train in --features 100 -o out", 0, ""),
         case("a line of 10 MB", long_line, TRAIN, 0, ""),
         case("no features", "1\n-1\n", TRAIN, 0, ""),
         case("words as labels", "ham 1:1\nspam 1:-1\n", TRAIN, 0, ""),

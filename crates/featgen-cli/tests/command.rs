@@ -152,7 +152,7 @@ fn identical_perfect_features_are_all_selected() {
     let line =
         |i: usize| format!("{}{}\n", i % 2, (1..=100).map(|j| format!(" {j}:{}", i % 2)).collect::<String>());
     fs::write(folder.path().join("in"), (0..10).map(line).collect::<String>()).unwrap();
-    assert_eq!(selected(&json(folder.path(), "train in -B 100 --features 100")).len(), 100);
+    assert_eq!(selected(&json(folder.path(), "train in --features 100")).len(), 100);
 }
 
 #[test]

@@ -11,11 +11,14 @@ use crate::error::{Error, Result};
 use crate::model::{Certificate, Model, Round, Seconds, Term, Training};
 use crate::space::{Feature, FeatureSpace, Scored, WorstCase};
 use crate::subproblem::{
-    self, Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals,
+    self, Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm,
 };
 
 /// How often the cost may be doubled for the sake of a feature count before giving up.
 const MAX_DOUBLINGS: usize = 40;
+
+/// Relative difference below which two objectives count as the same.
+const SAME: f64 = 1e-9;
 
 /// The tightest subproblem tolerance that numbers allow.
 const TIGHTEST: f64 = 1e-14;
@@ -121,8 +124,11 @@ impl Run<'_> {
             let generate = clock.elapsed().as_secs_f64();
             let clock = Instant::now();
             let before = self.objective;
-            let outcome = self.refit();
-            let helps = new.is_some_and(|range| self.state.omega[range].iter().any(|&w| w != 0.0));
+            let mut outcome = self.refit();
+            let mut helps = new.as_ref().is_some_and(|range| self.carries_weight(range));
+            if let Some(range) = new.filter(|_| !helps && self.machine.features.is_some()) {
+                helps = self.share(range, &mut outcome);
+            }
             self.drop_idle_blocks();
             if helps {
                 decrease = before - self.objective;
@@ -139,10 +145,13 @@ impl Run<'_> {
                 self.inner_tol = (0.1 * self.inner_tol).max(TIGHTEST);
             } else if self.machine.features.is_some() && doublings < MAX_DOUBLINGS {
                 // No new feature helps at this cost, but more are wanted.
-                doublings += 1;
+                let before = self.objective;
                 first *= 2.0;
                 let outcome = self.double_cost();
                 self.amend(&outcome);
+                // Where nothing is left to pay for, no cost brings in more.
+                let more = self.objective > (1.0 + SAME) * before;
+                doublings = if more { doublings + 1 } else { MAX_DOUBLINGS };
             } else {
                 break Stop::Optimal;
             }
@@ -240,6 +249,38 @@ impl Run<'_> {
         self.margins = f.iter().zip(&self.labels.signs).map(|(f, y)| y * (f - bias)).collect();
         self.objective = outcome.objective;
         outcome
+    }
+
+    fn carries_weight(&self, coordinates: &std::ops::Range<usize>) -> bool {
+        self.state.omega[coordinates.clone()].iter().any(|&w| w != 0.0)
+    }
+
+    /// A new block that got no weight only because it ties with those that have it (copies of the same columns, say) may
+    /// take its share: the optimum is not unique, and more features are wanted. Keeps the share if the objective stays.
+    fn share(&mut self, new: std::ops::Range<usize>, outcome: &mut Outcome) -> bool {
+        let (before, objective, margins) = (self.state.clone(), self.objective, self.margins.clone());
+        let loss = &*self.machine.loss;
+        let Binary { signs, costs, .. } = &self.labels;
+        let mut v = feasible_duals(loss, &margins, signs, costs, self.machine.shift);
+        v.iter_mut().zip(signs).for_each(|(a, y)| *a *= y);
+        let c = self.cache.transpose(&v);
+        let pull: Vec<f64> = self.state.blocks.columns[new.clone()].iter().map(|&j| c[j as usize]).collect();
+        let (length, size) = (norm(&pull), self.state.blocks.norm(&self.state.omega));
+        if size > 0.0 && length >= (1.0 - self.inner_tol) * size {
+            let part = new.len() as f64 / (new.len() + self.selected()) as f64;
+            self.state.omega.iter_mut().for_each(|w| *w *= 1.0 - part);
+            self.state.omega[new.clone()]
+                .iter_mut()
+                .zip(pull)
+                .for_each(|(w, p)| *w = part * size * p / length);
+            let shared = self.refit();
+            if self.objective <= (1.0 + SAME) * objective && self.carries_weight(&new) {
+                *outcome = shared;
+                return true;
+            }
+        }
+        (self.state, self.objective, self.margins) = (before, objective, margins);
+        false
     }
 
     /// Blocks without weight leave; their features may come again.

@@ -170,7 +170,7 @@ impl Problem {
         Self { seed, columns, ids, storage, signs, weights, loss, shift, budget, cost }
     }
 
-    /// The same, made easy for first-order methods without momentum: all features of about the same scale, C at most 1.
+    /// The same with all features of about one scale: without momentum, first-order steps take for ever otherwise.
     pub(crate) fn mild(seed: u64) -> Self {
         let mut problem = Self::random(seed);
         for column in &mut problem.columns {
