@@ -28,58 +28,65 @@ impl Number for f64 {
     }
 }
 
+/// Partial sums that are added in a fixed order at the end.
+type Sums = [f64; LANES];
+
+/// Eight more products. As a whole array at a time, so that sums stay in registers and lanes become vectors.
 #[inline(always)]
-fn fold(s: [f64; LANES]) -> f64 {
-    ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+fn step<T: Number>(sums: Sums, x: &[T; LANES], v: &[f64; LANES]) -> Sums {
+    std::array::from_fn(|l| sums[l] + x[l].wide() * v[l])
+}
+
+/// The last, fewer than eight, products, and the total.
+#[inline(always)]
+fn finish<T: Number>(mut sums: Sums, x: &[T], v: &[f64]) -> f64 {
+    for (sum, (x, v)) in sums.iter_mut().zip(x.iter().zip(v)) {
+        *sum += x.wide() * v;
+    }
+    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]))
 }
 
 /// `sum_i x[i] * v[i]`.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn dot<T: Number>(x: &[T], v: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let (x8, x_rest) = x.as_chunks::<LANES>();
-    let (v8, v_rest) = v.as_chunks::<LANES>();
-    for (x, v) in x8.iter().zip(v8) {
-        for l in 0..LANES {
-            sums[l] += x[l].wide() * v[l];
-        }
-    }
-    for (l, (x, v)) in x_rest.iter().zip(v_rest).enumerate() {
-        sums[l] += x.wide() * v;
-    }
-    fold(sums)
+    let (x, x_rest) = x.as_chunks();
+    let (v, v_rest) = v.as_chunks();
+    let sums = x.iter().zip(v).fold([0.0; LANES], |sums, (x, v)| step(sums, x, v));
+    finish(sums, x_rest, v_rest)
 }
 
 /// Four dot products with one reading of `v`; each as [`dot`] gives it, to the bit.
 #[multiversion(targets("x86_64+avx2"))]
-pub(crate) fn dot4<T: Number>(x: [&[T]; 4], v: &[f64]) -> [f64; 4] {
-    let mut sums = [[0.0; LANES]; 4];
-    let (v8, v_rest) = v.as_chunks::<LANES>();
-    let chunked = x.map(|x| &x.as_chunks::<LANES>().0[..v8.len()]);
-    for (k, v) in v8.iter().enumerate() {
-        for c in 0..4 {
-            for l in 0..LANES {
-                sums[c][l] += chunked[c][k][l].wide() * v[l];
-            }
-        }
+pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
+    let ((c, c_rest), (d, d_rest)) = (c.as_chunks(), d.as_chunks());
+    let (v, v_rest) = v.as_chunks();
+    let (mut sa, mut sb, mut sc, mut sd) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for ((((v, a), b), c), d) in v.iter().zip(a).zip(b).zip(c).zip(d) {
+        sa = step(sa, a, v);
+        sb = step(sb, b, v);
+        sc = step(sc, c, v);
+        sd = step(sd, d, v);
     }
-    for c in 0..4 {
-        let rest = &x[c][v8.len() * LANES..];
-        for (l, (x, v)) in rest.iter().zip(v_rest).enumerate() {
-            sums[c][l] += x.wide() * v;
-        }
-    }
-    sums.map(fold)
+    [
+        finish(sa, a_rest, v_rest),
+        finish(sb, b_rest, v_rest),
+        finish(sc, c_rest, v_rest),
+        finish(sd, d_rest, v_rest),
+    ]
 }
+
+/// How many rows are added with one reading and writing of the sums.
+pub(crate) const ROWS: usize = 8;
 
 /// `out += sum over r of v[r] * rows[r]`, rows added in order.
 #[multiversion(targets("x86_64+avx2"))]
-pub(crate) fn add_rows4<T: Number>(rows: [&[T]; 4], v: [f64; 4], out: &mut [f64]) {
+pub(crate) fn add_rows<T: Number>(rows: [&[T]; ROWS], v: [f64; ROWS], out: &mut [f64]) {
     let n = out.len();
     let rows = rows.map(|row| &row[..n]);
     for j in 0..n {
         let mut sum = out[j];
-        for r in 0..4 {
+        for r in 0..ROWS {
             sum += v[r] * rows[r][j].wide();
         }
         out[j] = sum;

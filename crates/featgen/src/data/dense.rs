@@ -70,14 +70,15 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
         }
     }
 
+    /// Rows whose `v` is 0 (instances that a hinge loss is content with) are not even read.
     fn dots_by_row(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         out.fill(0.0);
-        let fours = self.rows / 4 * 4;
-        for i in (0..fours).step_by(4) {
-            let rows = [0, 1, 2, 3].map(|r| self.row_part(i + r, &range));
-            kernels::add_rows4(rows, [v[i], v[i + 1], v[i + 2], v[i + 3]], out);
+        let read: Vec<usize> = (0..self.rows).filter(|&i| v[i] != 0.0).collect();
+        let (together, rest) = read.as_chunks::<{ kernels::ROWS }>();
+        for rows in together {
+            kernels::add_rows(rows.map(|i| self.row_part(i, &range)), rows.map(|i| v[i]), out);
         }
-        for i in fours..self.rows {
+        for &i in rest {
             kernels::add_scaled(v[i], self.row_part(i, &range), out);
         }
     }
@@ -112,7 +113,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         match self.layout {
             Layout::ColumnMajor => (BATCH_BYTES / (self.rows.max(1) * size_of::<T>())).max(4),
             // Sums for these columns should stay in the first-level cache while all rows stream by.
-            Layout::RowMajor => self.columns.div_ceil(16).next_multiple_of(64).clamp(64, 2048),
+            Layout::RowMajor => self.columns.div_ceil(4).next_multiple_of(64).min(2048),
         }
     }
 

@@ -273,6 +273,7 @@ impl Run<'_> {
                 .iter_mut()
                 .zip(pull)
                 .for_each(|(w, p)| *w = part * size * p / length);
+            self.state.f = self.cache.apply(&self.weights());
             let shared = self.refit();
             if self.objective <= (1.0 + SAME) * objective && self.carries_weight(&new) {
                 *outcome = shared;

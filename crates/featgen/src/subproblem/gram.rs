@@ -17,8 +17,13 @@ pub(super) struct Gram {
     width: usize,
     /// Both triangles, column by column.
     entries: Vec<f64>,
+    /// `X' h`: the products with a column of ones, which the shift needs.
+    sums: Vec<f64>,
     weights: Vec<f64>,
     by_rows: RowView,
+    /// Room for rows packed together, kept from step to step.
+    packed: Vec<f64>,
+    weighted: Vec<f64>,
 }
 
 /// How far, relative to itself, a row's weight may lag behind.
@@ -40,6 +45,11 @@ impl Gram {
         &self.weights
     }
 
+    /// `X' h` for those weights.
+    pub(super) fn sums(&self) -> &[f64] {
+        &self.sums
+    }
+
     pub(super) fn column(&self, j: usize) -> &[f64] {
         &self.entries[j * self.width..][..self.width]
     }
@@ -54,6 +64,7 @@ impl Gram {
         if old > 0 && 2 * moved.len() > active {
             // Starting afresh is cheaper, and forgets rounding errors.
             self.entries.fill(0.0);
+            self.sums.fill(0.0);
             self.weights.fill(0.0);
             moved = self.moved(h);
         }
@@ -84,6 +95,7 @@ impl Gram {
             entries[j * new..][..old].copy_from_slice(self.column(j));
         }
         self.entries = entries;
+        self.sums.resize(new, 0.0);
         self.width = new;
         if let Some(columns) = cache.sparse() {
             self.by_rows = RowView::new(columns, cache.rows());
@@ -98,7 +110,7 @@ impl Gram {
         }
         match cache.dense() {
             Some(x) => self.accumulate_dense(x, rows, columns.clone()),
-            None => self.by_rows.accumulate(rows, columns.clone(), &mut self.entries, self.width),
+            None => self.by_rows.accumulate(rows, columns.clone(), &mut self.entries, &mut self.sums),
         }
         let width = self.width;
         for j in columns {
@@ -112,20 +124,26 @@ impl Gram {
         let (width, first, last) = (self.width, columns.start, columns.end);
         for rows in rows.chunks(ROWS) {
             let k = rows.len();
-            let mut plain = vec![0.0; k * last];
-            plain.par_chunks_mut(k).zip(x).for_each(|(packed, x)| {
+            self.packed.resize(k * last, 0.0);
+            self.packed.par_chunks_mut(k).zip(x).for_each(|(packed, x)| {
                 packed.iter_mut().zip(rows).for_each(|(p, &(i, _))| *p = x[i as usize]);
             });
-            let mut weighted = plain[first * k..].to_vec();
-            weighted.par_chunks_mut(k).for_each(|packed| {
-                packed.iter_mut().zip(rows).for_each(|(p, &(_, weight))| *p *= weight);
+            let packed = &self.packed;
+            self.weighted.resize(k * columns.len(), 0.0);
+            let sums = &mut self.sums[columns.clone()];
+            self.weighted.par_chunks_mut(k).zip(sums).enumerate().for_each(|(c, (weighted, sum))| {
+                let plain = &packed[(first + c) * k..][..k];
+                for ((w, p), &(_, weight)) in weighted.iter_mut().zip(plain).zip(rows) {
+                    *w = weight * p;
+                }
+                *sum += weighted.iter().sum::<f64>();
             });
             let tiles = self.entries[first * width..last * width].par_chunks_mut(TILE * width);
-            tiles.zip(weighted.par_chunks(TILE * k)).enumerate().for_each(|(t, (out, weighted))| {
+            tiles.zip(self.weighted.par_chunks(TILE * k)).enumerate().for_each(|(t, (out, weighted))| {
                 let wide = weighted.len() / k;
                 // The upper triangle: rows up to the tile's last column.
                 let high = first + t * TILE + wide;
-                let left = MatRef::from_column_major_slice(&plain[..high * k], k, high);
+                let left = MatRef::from_column_major_slice(&packed[..high * k], k, high);
                 let right = MatRef::from_column_major_slice(weighted, k, wide);
                 let out = MatMut::from_column_major_slice_mut(out, width, wide).subrows_mut(0, high);
                 matmul(out, Accum::Add, left.transpose(), right, 1.0, Par::Seq);
@@ -171,8 +189,9 @@ impl RowView {
         rows: &[(u32, f64)],
         columns: std::ops::Range<usize>,
         out: &mut [f64],
-        width: usize,
+        sums: &mut [f64],
     ) {
+        let width = sums.len();
         for &(i, weight) in rows {
             let at = self.pointers[i as usize]..self.pointers[i as usize + 1];
             let (js, xs) = (&self.columns[at.clone()], &self.values[at]);
@@ -181,6 +200,7 @@ impl RowView {
                     continue;
                 }
                 let (scale, out) = (weight * x, &mut out[j as usize * width..][..width]);
+                sums[j as usize] += scale;
                 // A row's columns increase: those up to j make the upper triangle.
                 for (&k, &y) in js[..=p].iter().zip(xs) {
                     out[k as usize] += scale * y;
@@ -214,6 +234,9 @@ mod tests {
                 let h: Vec<f64> = (0..n).map(|i| if (i + step) % 9 < 3 { 2.0 } else { 0.0 }).collect();
                 gram.update(&cache, &h);
                 assert_eq!(gram.weights(), h);
+                for (a, b) in gram.sums().iter().zip(cache.transpose(&h)) {
+                    assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} {b}");
+                }
                 let unit =
                     |j: usize| (0..cache.len()).map(|k| f64::from(u8::from(k == j))).collect::<Vec<_>>();
                 for j in 0..cache.len() {

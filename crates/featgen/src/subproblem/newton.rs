@@ -22,7 +22,6 @@ const MAX_STEPS: usize = 200;
 impl Subproblem for Newton {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
         let mut w = state.blocks.gather(&state.omega, problem.cache.len());
-        state.f = problem.cache.apply(&w);
         for iterations in 0.. {
             let point = problem.point(state);
             let size = state.blocks.norm(&state.omega);
@@ -53,13 +52,13 @@ impl Newton {
         self.gram.update(problem.cache, &h);
         let h = self.gram.weights();
         let total = ordered::sum(h.len(), |i| h[i]);
-        let p = if problem.shift { problem.cache.transpose(h) } else { Vec::new() };
+        let p = self.gram.sums();
         let eliminate = problem.shift && total > 0.0;
         let quadratic = Quadratic {
             gram: &self.gram,
             blocks: &state.blocks,
             c: &point.c,
-            shift: eliminate.then_some((&p, total)),
+            shift: eliminate.then_some((p, total)),
         };
         let mut minimiser = Minimiser::new(quadratic, &state.omega);
         minimiser.run(MODEL_PART * gap, MODEL_ROUNDS);
@@ -68,7 +67,7 @@ impl Newton {
         let target = state.blocks.gather(&x, problem.cache.len());
         let dw: Vec<f64> = target.iter().zip(&*w).map(|(x, w)| x - w).collect();
         let df = problem.cache.apply(&dw);
-        let db = if eliminate { kernels::dot(&p, &dw) / total } else { 0.0 };
+        let db = if eliminate { kernels::dot(p, &dw) / total } else { 0.0 };
         let (from, to) = (state.blocks.norm(&state.omega), state.blocks.norm(&x));
         let slope = -kernels::dot(&point.c, &dw) + 0.5 * (to * to - from * from);
         if slope >= 0.0 {
