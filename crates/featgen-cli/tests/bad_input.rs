@@ -81,7 +81,7 @@ fn tables_and_arrays() {
         case("nan cell", format!("{header}{rows}1,nan,no\n"), CSV, 1, "in:4:2: column 2 (`b`): `nan`"),
         case("duplicate header", format!("a,a,y\n{rows}"), CSV, 1, "in:1:2: two columns are called `a`"),
         case("only a header", header, CSV, 1, "in: no instances"),
-        case("open quote", format!("{header}{rows}1,\"2,no\n"), CSV, 1, "in:4:3: "),
+        case("open quote", format!("{header}{rows}1,\"2,no\n"), CSV, 1, "in:4:3: 2 cells"),
         case("truncated array", truncated(npy("<f8", "(20, 20)", &[0; 3200])), NPY, 1, "in: "),
         case("truncated header", npy("<f8", "(2, 2)", &[])[..20].to_vec(), NPY, 1, "in: the header of the array is cut short"),
         case("wrong type", npy("|O", "(2, 2)", &[0; 32]), NPY, 1, "in: values of type `|O`"),

@@ -82,7 +82,7 @@ impl FeatureSpace for LinearSpace<'_> {
             let mut taken = taken[taken.partition_point(|&p| p < range.start)..].iter().peekable();
             for (position, score) in range.zip(scores) {
                 let score = score.abs();
-                if !(score <= LARGEST_SCORE) {
+                if score.is_nan() || score > LARGEST_SCORE {
                     return Err(self.explain(position));
                 }
                 let is_taken = taken.next_if(|&&p| p == position).is_some();

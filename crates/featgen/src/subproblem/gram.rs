@@ -216,7 +216,7 @@ mod tests {
     use crate::data::Column;
 
     fn column(n: usize, j: usize, every: usize) -> Column {
-        let filled: Vec<usize> = (0..n).filter(|i| (i * 7 + j * 3) % every == 0).collect();
+        let filled: Vec<usize> = (0..n).filter(|i| (i * 7 + j * 3).is_multiple_of(every)).collect();
         let values = filled.iter().map(|i| ((i * 31 + j * 17) % 23) as f64 - 11.0).collect();
         Column::Sparse { rows: filled.iter().map(|&i| i as u32).collect(), values }
     }

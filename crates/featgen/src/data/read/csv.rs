@@ -33,10 +33,12 @@ pub(super) fn read(source: Source, delimiter: u8, label: Label<'_>) -> Result<Ta
     let mut record = ByteRecord::new();
     // The line a record begins on, or `None` at the end.
     let mut next = |record: &mut ByteRecord| loop {
+        let before = reader.position().line();
         match reader.read_byte_record(record) {
             Ok(false) => return Ok(None),
             Ok(true) if record.len() == 1 && record[0].trim_ascii().is_empty() => {}
-            Ok(true) => return Ok(Some(reader.position().line() - 1 - line_ends(record))),
+            // A record ends with its line, unless an open quote swallowed all the rest.
+            Ok(true) => return Ok(Some((reader.position().line() - 1 - line_ends(record)).max(before))),
             Err(error) => return Err(failure(error, &reader.get_ref().source)),
         }
     };
