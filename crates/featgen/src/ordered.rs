@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 /// Rows that one task handles. Fixed, so that sums are grouped the same way on any number of threads.
-pub(crate) const CHUNK: usize = 1 << 13;
+const CHUNK: usize = 1 << 13;
 
 /// `sum_{i < n} terms(i)` for several sums at once: chunks may run anywhere, their sums are added in order.
 pub(crate) fn sums<const K: usize>(n: usize, terms: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {

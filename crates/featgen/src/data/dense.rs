@@ -113,7 +113,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         match self.layout {
             Layout::ColumnMajor => (BATCH_BYTES / (self.rows.max(1) * size_of::<T>())).max(4),
             // Sums for these columns should stay in the first-level cache while all rows stream by.
-            Layout::RowMajor => self.columns.div_ceil(4).next_multiple_of(64).min(2048),
+            Layout::RowMajor => self.columns.div_ceil(4).next_multiple_of(64).clamp(64, 2048),
         }
     }
 

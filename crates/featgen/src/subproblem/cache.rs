@@ -4,7 +4,6 @@ use rayon::prelude::*;
 
 use crate::data::Column;
 use crate::kernels;
-use crate::ordered::CHUNK;
 
 /// Cached columns of length `rows`, addressed in the order in which they were added.
 ///
@@ -26,6 +25,9 @@ pub(super) struct SparseColumn {
     pub(super) rows: Vec<u32>,
     pub(super) values: Vec<f64>,
 }
+
+/// Rows of the result that one task computes: they stay in the first-level cache while columns stream by.
+const PART: usize = 1 << 11;
 
 /// The part of filled values from which dense loops beat sparse ones.
 const DENSE_FROM: f64 = 0.2;
@@ -101,11 +103,20 @@ impl Cache {
     pub fn apply(&self, w: &[f64]) -> Vec<f64> {
         let mut f = vec![0.0; self.rows];
         match &self.columns {
-            Columns::Dense(columns) => f.par_chunks_mut(CHUNK).enumerate().for_each(|(c, part)| {
-                for (column, &w) in columns.iter().zip(w).filter(|(_, w)| **w != 0.0) {
-                    kernels::add_scaled(w, &column[c * CHUNK..][..part.len()], part);
-                }
-            }),
+            Columns::Dense(columns) => {
+                let used: Vec<usize> = (0..columns.len()).filter(|&j| w[j] != 0.0).collect();
+                let (together, rest) = used.as_chunks::<{ kernels::ROWS }>();
+                f.par_chunks_mut(PART).enumerate().for_each(|(c, part)| {
+                    let length = part.len();
+                    let values = |j: usize| &columns[j][c * PART..][..length];
+                    for js in together {
+                        kernels::add_rows(js.map(values), js.map(|j| w[j]), part);
+                    }
+                    for &j in rest {
+                        kernels::add_scaled(w[j], values(j), part);
+                    }
+                });
+            }
             Columns::Sparse(columns) => {
                 for (column, &w) in columns.iter().zip(w).filter(|(_, w)| **w != 0.0) {
                     for (&i, x) in column.rows.iter().zip(&column.values) {
