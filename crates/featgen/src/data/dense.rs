@@ -33,6 +33,9 @@ pub struct Dense<T, S> {
 /// What one thread reads in one go, in bytes: large enough to stream, small enough to balance the load.
 const BATCH_BYTES: usize = 1 << 19;
 
+/// Rows from which the wanted columns are taken together.
+const GATHERED_ROWS: usize = 256;
+
 impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     /// A matrix of `rows` by `columns` laid over `buffer`.
     pub fn new(buffer: S, rows: usize, columns: usize, layout: Layout) -> Result<Self> {
@@ -132,12 +135,12 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
                     column.extend(self.column(j).iter().map(|x| x.wide()));
                 }
             }
-            // All wanted columns in one walk over the rows: a row's pages are visited once.
+            // Some rows at a time: their pages are visited once, and the reads do not wait for each other.
             Layout::RowMajor => {
-                for i in 0..self.rows {
-                    let row = self.row_part(i, &(0..self.columns));
+                for first in (0..self.rows).step_by(GATHERED_ROWS) {
+                    let rows = first..self.rows.min(first + GATHERED_ROWS);
                     for (column, &j) in columns.iter_mut().zip(positions) {
-                        column.push(row[j].wide());
+                        column.extend(rows.clone().map(|i| self.values()[i * self.columns + j].wide()));
                     }
                 }
             }

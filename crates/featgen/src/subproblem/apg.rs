@@ -67,11 +67,7 @@ impl Problem<'_> {
     }
 
     fn gradient(&self, f: &[f64], bias: f64) -> Vec<f64> {
-        let mut v = vec![0.0; f.len()];
-        ordered::fill(&mut v, |i| {
-            self.signs[i] * self.costs[i] * self.loss.dual(self.signs[i] * (f[i] - bias))
-        });
-        self.cache.transpose(&v)
+        self.cache.transpose(&self.pulls(&self.margins(f, bias)))
     }
 }
 

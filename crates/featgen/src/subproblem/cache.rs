@@ -128,6 +128,13 @@ impl Cache {
         f
     }
 
+    /// `X' v` for a `v` that is zero but for a few rows; `None` if going by rows would not be cheaper.
+    pub(super) fn transpose_few(&self, v: &[(u32, f64)]) -> Option<Vec<f64>> {
+        let Columns::Dense(columns) = &self.columns else { return None };
+        let one = |x: &Vec<f64>| v.iter().map(|&(i, v)| x[i as usize] * v).sum();
+        (8 * v.len() <= self.rows).then(|| columns.par_iter().with_min_len(16).map(one).collect())
+    }
+
     /// `X' v`.
     pub fn transpose(&self, v: &[f64]) -> Vec<f64> {
         match &self.columns {

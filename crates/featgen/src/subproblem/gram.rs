@@ -5,6 +5,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::cache::{Cache, SparseColumn};
+use crate::kernels;
 
 /// A weighted Gram matrix that follows its weights.
 ///
@@ -52,6 +53,20 @@ impl Gram {
 
     pub(super) fn column(&self, j: usize) -> &[f64] {
         &self.entries[j * self.width..][..self.width]
+    }
+
+    /// `H w`.
+    pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.width];
+        let fours = self.width / 4 * 4;
+        for j in (0..fours).step_by(4) {
+            let four = [self.column(j), self.column(j + 1), self.column(j + 2), self.column(j + 3)];
+            out[j..j + 4].copy_from_slice(&kernels::dot4(four, w));
+        }
+        for j in fours..self.width {
+            out[j] = kernels::dot(self.column(j), w);
+        }
+        out
     }
 
     /// Brings the matrix up to the columns of `cache` and the weights `h`.

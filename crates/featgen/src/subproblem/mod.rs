@@ -176,16 +176,6 @@ pub fn is_first_order(name: &str) -> bool {
     matches!(name, "apg" | "pg")
 }
 
-/// The loss and its gradient at a state whose shift is the best one.
-struct Point {
-    /// Margins `y_i (f_i - b)`.
-    z: Vec<f64>,
-    /// `sum_i C_i loss(z_i)`.
-    loss: f64,
-    /// `X' (alpha * y)` per cached column.
-    c: Vec<f64>,
-}
-
 impl Problem<'_> {
     fn rows(&self) -> usize {
         self.signs.len()
@@ -197,14 +187,10 @@ impl Problem<'_> {
         z
     }
 
-    /// Minimises over b with the weights as they are, and evaluates there.
-    fn point(&self, state: &mut State) -> Point {
-        if self.shift {
-            state.bias = best_shift(self.loss, &state.f, self.signs, self.costs, state.bias);
-        }
-        let z = self.margins(&state.f, state.bias);
+    /// `v_i = y_i alpha_i`: what the loss pulls each instance by.
+    fn pulls(&self, z: &[f64]) -> Vec<f64> {
         let mut v = vec![0.0; z.len()];
         ordered::fill(&mut v, |i| self.signs[i] * self.costs[i] * self.loss.dual(z[i]));
-        Point { loss: self.loss.total(&z, self.costs), c: self.cache.transpose(&v), z }
+        v
     }
 }

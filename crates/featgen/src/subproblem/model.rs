@@ -21,7 +21,7 @@ pub(super) struct Quadratic<'a> {
     pub(super) blocks: &'a Blocks,
     /// The loss's negative gradient per cached column.
     pub(super) c: &'a [f64],
-    /// `X' h` and `sum h`, if b is learned: H is the Gram matrix less `p p' / total`.
+    /// `p = X' h` and one over `sum h`, if b is learned: H is the Gram matrix less `p p' / sum h`.
     pub(super) shift: Option<(&'a [f64], f64)>,
 }
 
@@ -59,31 +59,21 @@ const WIDEST_SPECTRUM: usize = 128;
 impl Quadratic<'_> {
     /// `H w`.
     fn apply(&self, w: &[f64]) -> Vec<f64> {
-        let width = self.gram.width();
-        let mut out = vec![0.0; width];
-        let column = |j: usize| self.gram.column(j);
-        let fours = width / 4 * 4;
-        for j in (0..fours).step_by(4) {
-            let four = [column(j), column(j + 1), column(j + 2), column(j + 3)];
-            out[j..j + 4].copy_from_slice(&kernels::dot4(four, w));
-        }
-        for j in fours..width {
-            out[j] = kernels::dot(column(j), w);
-        }
-        if let Some((p, total)) = self.shift {
-            kernels::add_scaled(-kernels::dot(p, w) / total, p, &mut out);
+        let mut out = self.gram.apply(w);
+        if let Some((p, part)) = self.shift {
+            kernels::add_scaled(-kernels::dot(p, w) * part, p, &mut out);
         }
         out
     }
 
     fn diagonal(&self, j: usize) -> f64 {
-        let eliminated = self.shift.map_or(0.0, |(p, total)| p[j] * p[j] / total);
+        let eliminated = self.shift.map_or(0.0, |(p, part)| p[j] * p[j] * part);
         (self.gram.column(j)[j] - eliminated).max(0.0)
     }
 
     fn entry(&self, j: u32, k: u32) -> f64 {
         let (j, k) = (j as usize, k as usize);
-        let eliminated = self.shift.map_or(0.0, |(p, total)| p[j] * p[k] / total);
+        let eliminated = self.shift.map_or(0.0, |(p, part)| p[j] * p[k] * part);
         self.gram.column(j)[k] - eliminated
     }
 
@@ -209,8 +199,7 @@ impl<'a> Minimiser<'a> {
                 *x = u;
                 if change != 0.0 {
                     kernels::add_scaled(-change, self.quadratic.gram.column(j as usize), &mut self.residual);
-                    eliminated +=
-                        self.quadratic.shift.map_or(0.0, |(p, total)| change * p[j as usize] / total);
+                    eliminated += self.quadratic.shift.map_or(0.0, |(p, part)| change * p[j as usize] * part);
                 }
             }
             if let Some((p, _)) = self.quadratic.shift.filter(|_| eliminated != 0.0) {
@@ -303,6 +292,9 @@ impl<'a> Minimiser<'a> {
             live.iter().flat_map(|(h, range)| range.clone().map(|k| (*h, k))).collect();
         let columns = &self.quadratic.blocks.columns;
         let mut matrix = Mat::from_fn(at.len(), at.len(), |i, j| {
+            if i < j {
+                return 0.0; // only the lower triangle is read
+            }
             let ((g, k), (h, l)) = (at[i], at[j]);
             let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
             let turn =
