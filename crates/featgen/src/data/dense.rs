@@ -128,7 +128,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
-        let mut columns = vec![Vec::with_capacity(self.rows); positions.len()];
+        let mut columns: Vec<Vec<f64>> = positions.iter().map(|_| Vec::with_capacity(self.rows)).collect();
         match self.layout {
             Layout::ColumnMajor => {
                 for (column, &j) in columns.iter_mut().zip(positions) {

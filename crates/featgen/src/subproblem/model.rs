@@ -33,7 +33,8 @@ pub(super) struct Minimiser<'a> {
     /// `c - H (x - omega)` per cached column: the negative gradient of the quadratic at x.
     residual: Vec<f64>,
     norms: Vec<f64>,
-    shapes: Vec<Shape>,
+    /// Of each block, once it was needed.
+    shapes: Vec<Option<Shape>>,
 }
 
 /// The curvature of one block, in the form in which the block alone can be minimised.
@@ -161,17 +162,21 @@ impl<'a> Minimiser<'a> {
             x: omega.to_vec(),
             residual: quadratic.c.to_vec(),
             norms: quadratic.blocks.norms(omega).collect(),
-            shapes: (0..quadratic.blocks.len()).map(|h| quadratic.shape(h)).collect(),
+            shapes: (0..quadratic.blocks.len()).map(|_| None).collect(),
             quadratic,
         }
     }
 
     /// Minimises until the model's own duality gap is at most `gap`, or `rounds` have passed.
     pub(super) fn run(&mut self, gap: f64, rounds: usize) {
+        // While no block is zero, a Newton step alone may do.
+        let mut smooth = self.norms.iter().all(|&norm| norm > 0.0);
         for _ in 0..rounds {
-            self.sweep();
-            if self.gap() <= gap {
-                break;
+            if !std::mem::take(&mut smooth) {
+                self.sweep();
+                if self.gap() <= gap {
+                    break;
+                }
             }
             self.newton();
             if self.gap() <= gap {
@@ -191,7 +196,8 @@ impl<'a> Minimiser<'a> {
             let columns = &blocks.columns[range.clone()];
             let r: Vec<f64> = columns.iter().map(|&j| self.residual[j as usize]).collect();
             let rest: f64 = self.norms.iter().enumerate().map(|(k, n)| if k == h { 0.0 } else { *n }).sum();
-            let u = self.shapes[h].minimise(&self.x[range.clone()], &r, rest);
+            let shape = self.shapes[h].get_or_insert_with(|| self.quadratic.shape(h));
+            let u = shape.minimise(&self.x[range.clone()], &r, rest);
             self.norms[h] = norm(&u);
             let mut eliminated = 0.0;
             for ((x, u), &j) in self.x[range].iter_mut().zip(u).zip(columns) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 use super::source::Source;
 use super::spellings::Spellings;
@@ -169,12 +169,19 @@ impl<T: Real> AsRef<[T]> for Mapped<T> {
     }
 }
 
-/// Maps a file. Pages are read as they are needed and not before: an array may be larger than memory.
+/// Files up to this many bytes are surely held by memory: their pages are mapped in one go, which is cheaper than one by one.
+const SMALL: u64 = 1 << 30;
+
+/// Maps a file. Pages of a large one are read as they are needed and not before: an array may be larger than memory.
 #[allow(unsafe_code)]
 fn map(file: &File) -> std::io::Result<Mmap> {
+    let mut options = MmapOptions::new();
+    if file.metadata()?.len() <= SMALL {
+        options.populate();
+    }
     // SAFETY: the map is only read, and any bytes are valid numbers. As with every mapped file, it is assumed that
     // nobody shortens the file while it is in use: the system would stop the process.
-    unsafe { Mmap::map(file) }
+    unsafe { options.map(file) }
 }
 
 impl Header {
