@@ -37,9 +37,18 @@ pub trait Loss: Send + Sync {
         None
     }
 
-    /// `sum_i cost_i loss(z_i)`.
-    fn total(&self, z: &[f64], costs: &[f64]) -> f64 {
-        ordered::sum(z.len(), |i| costs[i] * self.value(z[i]))
+    /// `sum_i cost_i loss(y_i (f_i - b))`.
+    fn total(&self, f: &[f64], b: f64, signs: &[f64], costs: &[f64]) -> f64 {
+        ordered::sum(f.len(), |i| costs[i] * self.value(signs[i] * (f[i] - b)))
+    }
+
+    /// Of the same as a function of b: the slope, the sum of its terms' sizes, and the curvature.
+    fn slopes(&self, f: &[f64], b: f64, signs: &[f64], costs: &[f64]) -> [f64; 3] {
+        ordered::sums(f.len(), |i| {
+            let z = signs[i] * (f[i] - b);
+            let alpha = costs[i] * self.dual(z);
+            [signs[i] * alpha, alpha, costs[i] * self.curvature(z)]
+        })
     }
 
     /// `alpha_i = cost_i * dual(z_i)`.

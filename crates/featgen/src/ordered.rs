@@ -5,13 +5,22 @@ use rayon::prelude::*;
 /// Rows that one task handles. Fixed, so that sums are grouped the same way on any number of threads.
 const CHUNK: usize = 1 << 13;
 
+/// Partial sums within a chunk: additions that need not wait for each other.
+const LANES: usize = 4;
+
 /// `sum_{i < n} terms(i)` for several sums at once: chunks may run anywhere, their sums are added in order.
 pub(crate) fn sums<const K: usize>(n: usize, terms: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {
-    let add = |mut a: [f64; K], b: [f64; K]| {
-        (0..K).for_each(|k| a[k] += b[k]);
-        a
+    let add = |a: [f64; K], b: [f64; K]| std::array::from_fn(|k| a[k] + b[k]);
+    let part = |c: usize| {
+        let (first, end) = (c * CHUNK, n.min((c + 1) * CHUNK));
+        let whole = first + (end - first) / LANES * LANES;
+        let mut lanes = [[0.0; K]; LANES];
+        for i in (first..whole).step_by(LANES) {
+            lanes = std::array::from_fn(|l| add(lanes[l], terms(i + l)));
+        }
+        (whole..end).for_each(|i| lanes[i - whole] = add(lanes[i - whole], terms(i)));
+        add(add(lanes[0], lanes[2]), add(lanes[1], lanes[3]))
     };
-    let part = |c: usize| (c * CHUNK..n.min((c + 1) * CHUNK)).fold([0.0; K], |sum, i| add(sum, terms(i)));
     if n <= CHUNK {
         return part(0);
     }

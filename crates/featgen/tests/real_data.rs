@@ -1,6 +1,8 @@
 //! Real data sets, where they are at hand beside the repository: each round is solved, in few steps, and selections are as
 //! good as they were measured to be. Without the data there is nothing to see, and a line says so.
 
+#![allow(clippy::print_stderr)] // a skipped test says so
+
 use std::path::PathBuf;
 
 use featgen::model::Model;

@@ -166,7 +166,7 @@ impl Run<'_> {
             self.state.bias = best_shift(&*self.machine.loss, &self.state.f, signs, costs, 0.0);
         }
         self.margins = signs.iter().map(|y| -y * self.state.bias).collect();
-        self.objective = self.machine.loss.total(&self.margins, costs);
+        self.objective = self.machine.loss.total(&self.state.f, self.state.bias, signs, costs);
     }
 
     /// The worst-case analysis, and the bound that its scores prove (math: section 2).

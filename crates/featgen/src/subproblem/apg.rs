@@ -7,7 +7,6 @@
 use super::moreau::shrink_factors;
 use super::{Blocks, Goal, Outcome, Problem, State, Subproblem, best_shift};
 use crate::kernels;
-use crate::ordered;
 
 /// Keeps the step size from round to round.
 pub(super) struct Apg {
@@ -62,8 +61,7 @@ impl Problem<'_> {
 
     fn smooth(&self, f: &[f64], start: f64) -> Smooth {
         let bias = if self.shift { best_shift(self.loss, f, self.signs, self.costs, start) } else { start };
-        let each = |i: usize| self.costs[i] * self.loss.value(self.signs[i] * (f[i] - bias));
-        Smooth { value: ordered::sum(f.len(), each), bias }
+        Smooth { value: self.loss.total(f, bias, self.signs, self.costs), bias }
     }
 
     fn gradient(&self, f: &[f64], bias: f64) -> Vec<f64> {

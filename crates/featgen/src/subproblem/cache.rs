@@ -7,7 +7,7 @@ use crate::kernels;
 
 /// Cached columns of length `rows`, addressed in the order in which they were added.
 ///
-/// Sparse columns stay sparse while less than [`DENSE_FROM`] of their values are filled; then all become dense.
+/// Sparse columns stay sparse while less than a fifth of their values are filled; then all become dense.
 #[derive(Debug, Clone)]
 pub struct Cache {
     rows: usize,

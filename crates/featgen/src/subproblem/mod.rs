@@ -190,7 +190,8 @@ impl Problem<'_> {
     /// `v_i = y_i alpha_i`: what the loss pulls each instance by.
     fn pulls(&self, z: &[f64]) -> Vec<f64> {
         let mut v = vec![0.0; z.len()];
-        ordered::fill(&mut v, |i| self.signs[i] * self.costs[i] * self.loss.dual(z[i]));
+        self.loss.duals(z, self.costs, &mut v);
+        v.iter_mut().zip(self.signs).for_each(|(v, y)| *v *= y);
         v
     }
 }

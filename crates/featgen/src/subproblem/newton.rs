@@ -74,7 +74,8 @@ impl Newton {
         let v = problem.pulls(&z);
         let followed = last.and_then(|step| self.follow(problem, step, &v, state.bias));
         let c = followed.unwrap_or_else(|| problem.cache.transpose(&v));
-        Point { loss: problem.loss.total(&z, problem.costs), z, v, c }
+        let loss = problem.loss.total(&state.f, state.bias, problem.signs, problem.costs);
+        Point { loss, z, v, c }
     }
 
     /// The gradient after a step, from the one before it. The model says exactly what becomes of `X' v` if every `v_i`
@@ -134,20 +135,16 @@ impl Newton {
         }
         let mut t = 1.0;
         while t > 1e-10 {
-            let loss = ordered::sum(problem.rows(), |i| {
-                let z = problem.signs[i] * (state.f[i] + t * df[i] - state.bias - t * db);
-                problem.costs[i] * problem.loss.value(z)
-            });
+            let f: Vec<f64> = state.f.iter().zip(&df).map(|(f, d)| f + t * d).collect();
+            let loss = problem.loss.total(&f, state.bias + t * db, problem.signs, problem.costs);
             // A full step lands on the target exactly, zeros included.
             let part = |((w, d), x): ((&f64, &f64), &f64)| if t == 1.0 { *x } else { w + t * d };
             let omega: Vec<f64> = state.omega.iter().zip(&change).zip(&x).map(part).collect();
             let size = state.blocks.norm(&omega);
             if loss + 0.5 * size * size <= objective + 1e-4 * t * slope {
                 dw.iter_mut().chain(&mut df).for_each(|d| *d *= t);
-                kernels::add_scaled(1.0, &df, &mut state.f);
                 let bias = state.bias;
-                state.bias += t * db;
-                state.omega = omega;
+                (state.omega, state.bias, state.f) = (omega, bias + t * db, f);
                 return Some(Step { from, bias, dw, df });
             }
             t *= 0.5;

@@ -8,12 +8,7 @@ pub(crate) fn best_shift(loss: &dyn Loss, f: &[f64], signs: &[f64], costs: &[f64
     let mut b = start;
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     for _ in 0..200 {
-        let each = |i: usize| {
-            let z = signs[i] * (f[i] - b);
-            let alpha = costs[i] * loss.dual(z);
-            [signs[i] * alpha, alpha, costs[i] * loss.curvature(z)]
-        };
-        let [slope, size, curvature] = ordered::sums(f.len(), each);
+        let [slope, size, curvature] = loss.slopes(f, b, signs, costs);
         if slope.abs() <= 1e-14 * size {
             break;
         }
