@@ -9,6 +9,8 @@ import os
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_name] = "1"  # before numpy is imported
+# Before adelie is imported: it binds the process to one core.
+CORES: set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 import argparse
 import io
@@ -78,8 +80,8 @@ class Problem:
 class Bench:
     """What all cases share: the command, the data folder, the number of repeats."""
 
-    def __init__(self, featgen: Featgen | None, data: Path, repeats: int, cores: set[int]):
-        self.featgen, self.data, self.repeats, self.all_cores = featgen, data, repeats, cores
+    def __init__(self, featgen: Featgen | None, data: Path, repeats: int):
+        self.featgen, self.data, self.repeats = featgen, data, repeats
 
     def best_of(self, contenders: dict[str, Callable[[], float]]) -> dict[str, float]:
         """The best time of each contender; they take turns, so that a noisy moment hurts all alike."""
@@ -356,7 +358,7 @@ def case_reading(bench: Bench) -> dict:
 
     def featgen_run(threads: int) -> float:
         options = ["--max-rounds", 1, "--threads", threads]
-        result = bench.featgen.train([str(text)], *options, cores=bench.all_cores if threads > 1 else None)
+        result = bench.featgen.train([str(text)], *options, cores=CORES if threads > 1 else None)
         read[f"featgen, threads {threads}"] = result
         return result["seconds"]["read"]
 
@@ -439,11 +441,9 @@ def main() -> None:
     args = arguments()
     WORK.mkdir(exist_ok=True)
     featgen = None if args.peers else Featgen(args.featgen.resolve() if args.featgen else build())
-    cores: set[int] = set()
-    if hasattr(os, "sched_setaffinity"):
-        cores = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {min(cores) if args.core is None else args.core})
-    bench = Bench(featgen, args.data, args.repeats, cores)
+    if CORES:
+        os.sched_setaffinity(0, {min(CORES) if args.core is None else args.core})
+    bench = Bench(featgen, args.data, args.repeats)
     results: dict[str, dict] = {}
     for name in args.cases or [name for name in CASES if args.large or name not in LARGE]:
         case = CASES[name](bench)

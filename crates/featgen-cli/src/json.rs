@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use featgen::Model;
 use featgen::data::Dataset;
+use featgen::machine::Stop;
 use featgen::model::Certificate;
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ pub(crate) struct Report<'a> {
     lower_bound: f64,
     gap: f64,
     bias: f64,
-    stopped: &'static str,
+    stopped: Stop,
     n: u64,
     m: u64,
     nonzeros: u64,
@@ -124,7 +125,7 @@ impl<'a> Report<'a> {
             lower_bound: model.certificate.lower_bound,
             gap: model.certificate.gap(),
             bias: model.bias,
-            stopped: model.stopped.word(),
+            stopped: model.stopped,
             n: model.training.n,
             m: model.training.m,
             nonzeros: model.training.nonzeros,

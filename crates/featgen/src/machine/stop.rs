@@ -36,17 +36,4 @@ impl Stop {
             Self::Interrupted => "interrupted: this is the model so far",
         }
     }
-
-    /// The reason as one word, as in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Tolerance => "tolerance",
-            Self::Gap => "gap",
-            Self::Optimal => "optimal",
-            Self::Rounds => "rounds",
-            Self::Features => "features",
-            Self::Exhausted => "exhausted",
-            Self::Interrupted => "interrupted",
-        }
-    }
 }

@@ -106,7 +106,8 @@ pub struct Round {
     pub accuracy: f64,
     /// The shift b.
     pub bias: f64,
-    /// Which terms carry weight, by their index in [`Model::terms`].
+    /// Which terms carry weight, by their index in [`Model::terms`]. An observer sees other numbers: that list is only
+    /// made when the run ends.
     pub terms: Vec<usize>,
     /// Their weights.
     pub weights: Vec<f64>,
