@@ -26,10 +26,11 @@ pub(crate) fn percent(part: f64) -> String {
     format!("{:.2} %", 100.0 * part)
 }
 
-/// A part of a whole that may be very small: two significant digits, as in `2.7 %` and `0.00041 %`.
+/// A part of a whole that may be very small: two significant digits, as in `2.7 %` and `0.00041 %`; what is but rounding
+/// is not told from 0.
 pub(crate) fn small_percent(part: f64) -> String {
-    let x = 100.0 * part;
-    let decimals = if x > 0.0 { (1.0 - x.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    let x = if part < 1e-10 { 0.0 } else { 100.0 * part };
+    let decimals = if x > 0.0 { (1.0 - x.log10().floor()).max(0.0) as usize } else { 0 };
     format!("{x:.decimals$} %")
 }
 
@@ -80,8 +81,8 @@ mod tests {
     #[test]
     fn small_parts_stay_visible() {
         assert_eq!(
-            [0.5, 0.0273, 4.1e-6, 0.0, 1.0].map(small_percent),
-            ["50 %", "2.7 %", "0.00041 %", "0 %", "100 %"]
+            [0.5, 0.0273, 4.1e-6, 1e-15, 0.0, 1.0].map(small_percent),
+            ["50 %", "2.7 %", "0.00041 %", "0 %", "0 %", "100 %"]
         );
     }
 }

@@ -18,8 +18,24 @@ use crate::error::Result;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Feature {
-    /// An input feature as it is, by its id counted from 0.
-    Input(u64),
+    /// An input feature as it is, by its id counted from 0. In files it is counted from 1, as users see it.
+    Input(#[serde(with = "from_one")] u64),
+}
+
+/// Ids in files: counted from 1.
+mod from_one {
+    use serde::de::{Deserialize, Deserializer, Error, Unexpected};
+    use serde::ser::{Error as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(id: &u64, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(id.checked_add(1).ok_or_else(|| S::Error::custom("the id is too large"))?)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        let number = u64::deserialize(from)?;
+        let zero = || D::Error::invalid_value(Unexpected::Unsigned(0), &"a number of at least 1");
+        number.checked_sub(1).ok_or_else(zero)
+    }
 }
 
 /// A set of features to choose from, each with a score for a given `v = alpha * y`.
