@@ -33,6 +33,9 @@ pub struct Dense<T, S> {
 /// What one thread reads in one go, in bytes: large enough to stream, small enough to balance the load.
 const BATCH_BYTES: usize = 1 << 19;
 
+/// Data by rows are shared out in about this many bytes.
+const TASK_BYTES: usize = 1 << 27;
+
 /// Rows from which the wanted columns are taken together.
 const GATHERED_ROWS: usize = 256;
 
@@ -115,8 +118,12 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     fn batch(&self) -> usize {
         match self.layout {
             Layout::ColumnMajor => (BATCH_BYTES / (self.rows.max(1) * size_of::<T>())).max(4),
-            // Sums for these columns should stay in the first-level cache while all rows stream by.
-            Layout::RowMajor => self.columns.div_ceil(4).next_multiple_of(64).clamp(64, 2048),
+            // The wider, the longer the stretches that are read; but their sums should stay in the cache, and large
+            // data should give work to many threads.
+            Layout::RowMajor => {
+                let tasks = (size_of_val(self.values()) / TASK_BYTES).clamp(2, 64);
+                self.columns.div_ceil(tasks).next_multiple_of(64).clamp(64, 4096)
+            }
         }
     }
 
