@@ -26,6 +26,7 @@
 //! | [`synth`] | data sets made from a seed |
 //! | [`files`] | files that appear whole or not at all |
 
+mod bracket;
 pub mod data;
 pub mod error;
 pub mod files;

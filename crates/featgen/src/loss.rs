@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bracket::Bracket;
 use crate::error::{Error, Result};
 use crate::ordered;
 
@@ -83,25 +84,13 @@ pub trait Loss: Send + Sync {
             let [value, slope, curvature] = ordered::sums(alpha.len(), each);
             (value - 0.5 * kappa * kappa * top, slope - kappa * top, curvature - top)
         };
-        let (mut low, mut high) = (0.0, limit);
+        let mut bracket = Bracket { low: 0.0, high: limit };
         let mut kappa = limit.min(1.0);
         let mut best = 0.0_f64;
         for _ in 0..50 {
             let (value, slope, curvature) = expand(kappa);
             best = best.max(value);
-            if slope > 0.0 {
-                low = kappa
-            } else {
-                high = kappa
-            }
-            let newton = kappa - slope / curvature;
-            let next = if newton > low && newton < high {
-                newton
-            } else if high.is_finite() {
-                0.5 * (low + high)
-            } else {
-                2.0 * kappa
-            };
+            let next = bracket.next(kappa, slope > 0.0, kappa - slope / curvature, 2.0 * kappa);
             // The value is flat at the maximum: half the digits of kappa give all digits of the bound.
             if slope == 0.0 || (next - kappa).abs() <= 1e-9 * kappa {
                 break;

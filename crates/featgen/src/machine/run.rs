@@ -171,15 +171,23 @@ impl Run<'_> {
 
     /// The worst-case analysis, and the bound that its scores prove (math: section 2).
     fn score(&mut self) -> Result<WorstCase> {
-        let Binary { signs, costs, .. } = &self.labels;
-        let loss = &*self.machine.loss;
-        let mut alpha = feasible_duals(loss, &self.margins, signs, costs, self.machine.shift);
-        alpha.iter_mut().zip(signs).for_each(|(a, y)| *a *= y);
+        let alpha = self.duals();
         let taken = self.state.blocks.columns.iter().map(|&j| self.features[j as usize].0.clone()).collect();
-        let worst = self.space.worst_case(&alpha, self.plan.budget, &taken)?;
-        alpha.iter_mut().zip(signs).for_each(|(a, y)| *a *= y);
-        self.lower_bound = self.lower_bound.max(loss.bound(&alpha, costs, worst.top()));
+        let worst = self.space.worst_case(&self.signed(&alpha), self.plan.budget, &taken)?;
+        let bound = self.machine.loss.bound(&alpha, &self.labels.costs, worst.top());
+        self.lower_bound = self.lower_bound.max(bound);
         Ok(worst)
+    }
+
+    /// Feasible dual variables at the margins reached.
+    fn duals(&self) -> Vec<f64> {
+        let Binary { signs, costs, .. } = &self.labels;
+        feasible_duals(&*self.machine.loss, &self.margins, signs, costs, self.machine.shift)
+    }
+
+    /// `v = alpha * y`, by which features are scored.
+    fn signed(&self, alpha: &[f64]) -> Vec<f64> {
+        alpha.iter().zip(&self.labels.signs).map(|(a, y)| a * y).collect()
     }
 
     /// The next block. Repeated features only where a certified gap is asked for; never more new ones than are wanted.
@@ -259,11 +267,7 @@ impl Run<'_> {
     /// take its share: the optimum is not unique, and more features are wanted. Keeps the share if the objective stays.
     fn share(&mut self, new: std::ops::Range<usize>, outcome: &mut Outcome) -> bool {
         let (before, objective, margins) = (self.state.clone(), self.objective, self.margins.clone());
-        let loss = &*self.machine.loss;
-        let Binary { signs, costs, .. } = &self.labels;
-        let mut v = feasible_duals(loss, &margins, signs, costs, self.machine.shift);
-        v.iter_mut().zip(signs).for_each(|(a, y)| *a *= y);
-        let c = self.cache.transpose(&v);
+        let c = self.cache.transpose(&self.signed(&self.duals()));
         let pull: Vec<f64> = self.state.blocks.columns[new.clone()].iter().map(|&j| c[j as usize]).collect();
         let (length, size) = (norm(&pull), self.state.blocks.norm(&self.state.omega));
         if size > 0.0 && length >= (1.0 - self.inner_tol) * size {

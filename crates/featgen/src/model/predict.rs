@@ -46,7 +46,7 @@ impl Model {
         usize::from(decision > 0.0)
     }
 
-    /// The probability of the positive class, if the loss is a likelihood and no refit with another cost followed.
+    /// The probability of the positive class, if the loss is a likelihood.
     pub fn probability(&self, decision: f64) -> Option<f64> {
         loss::by_name(&self.loss).ok()?.probability(decision)
     }

@@ -112,9 +112,7 @@ impl Gram {
         self.entries = entries;
         self.sums.resize(new, 0.0);
         self.width = new;
-        if let Some(columns) = cache.sparse() {
-            self.by_rows = RowView::new(columns, cache.rows());
-        }
+        self.by_rows = cache.sparse().map_or_else(RowView::default, |x| RowView::new(x, cache.rows()));
     }
 
     /// Adds `sum over rows of weight * x x'` to the part of the matrix that `columns` make with the columns before and

@@ -1,30 +1,20 @@
 //! The shift b, minimised exactly: then the dual variables balance, and every dual bound is a true one.
 
+use crate::bracket::Bracket;
 use crate::loss::Loss;
 use crate::ordered;
 
 /// The b that minimises `sum_i cost_i loss(y_i (f_i - b))`: Newton's method kept inside a bracket by bisection.
 pub(crate) fn best_shift(loss: &dyn Loss, f: &[f64], signs: &[f64], costs: &[f64], start: f64) -> f64 {
     let mut b = start;
-    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut bracket = Bracket { low: f64::NEG_INFINITY, high: f64::INFINITY };
     for _ in 0..200 {
         let [slope, size, curvature] = loss.slopes(f, b, signs, costs);
         if slope.abs() <= 1e-14 * size {
             break;
         }
-        if slope > 0.0 {
-            high = b
-        } else {
-            low = b
-        }
-        let newton = b - slope / curvature;
-        let next = if newton > low && newton < high {
-            newton
-        } else if low.is_finite() && high.is_finite() {
-            0.5 * (low + high)
-        } else {
-            b - slope.signum() * (1.0 + b.abs())
-        };
+        let outwards = b - slope.signum() * (1.0 + b.abs());
+        let next = bracket.next(b, slope <= 0.0, b - slope / curvature, outwards);
         if next == b || (next - b).abs() <= 1e-16 * b.abs() {
             break;
         }
