@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use featgen::data::ClassWeights;
 use featgen::data::read::Reader;
+use featgen::space::{GroupWeight, TreeFormat};
 use featgen::{Error, Machine};
 
 #[derive(Parser)]
@@ -54,6 +55,7 @@ Examples:
   featgen train data.csv --label sick --json            a table with a header; the result as JSON
   featgen train x.npy --labels y.txt --test xt.npy --test-labels yt.txt
   featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
+  featgen train genes.csv --label sick --groups pathways.txt --features 5
 
 Ctrl-C ends the run with the model so far, saved and shown (exit code 130); a second Ctrl-C ends it at once.")]
 pub(crate) struct TrainArgs {
@@ -136,14 +138,14 @@ impl InputArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Learning")]
 pub(crate) struct LearningArgs {
-    /// Stop with exactly K features that carry weight
+    /// Stop with exactly K features (groups, with --groups) that carry weight
     ///
     /// If the optimum for the cost holds fewer, the cost is doubled until K do; the cost used is reported. --tol and
     /// --max-rounds then apply only if given.
     #[arg(long, value_name = "K")]
     pub(crate) features: Option<usize>,
 
-    /// Features added per round [default: 10; with --features K: K/10, within 1 and 50]
+    /// Features (groups) added per round [default: 10; with --features K: K/10, within 1 and 50]
     ///
     /// Small numbers select more carefully, large ones need fewer rounds. Worth trying: 1 to 100.
     #[arg(short = 'B', long, value_name = "N")]
@@ -174,6 +176,9 @@ pub(crate) struct LearningArgs {
     /// Where features come from
     #[arg(long, default_value = "linear", value_parser = PossibleValuesParser::new(["linear"]))]
     space: String,
+
+    #[command(flatten)]
+    pub(crate) grouping: GroupArgs,
 
     /// Run until the selection is proven to be within this part of the optimum
     ///
@@ -236,6 +241,77 @@ fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> 
     match value {
         Some(value) => set(machine, value),
         None => machine,
+    }
+}
+
+/// Which features are selected together.
+#[derive(Args)]
+#[command(next_help_heading = "Groups")]
+pub(crate) struct GroupArgs {
+    /// Select groups of features: one a line, `name: 3 5 9-12`
+    ///
+    /// Features are counted from 1 or called by their names; the group's name may be left out. Groups may overlap: a
+    /// feature's weight is then the sum over its groups. --features and --budget count groups.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Option<PathBuf>,
+
+    /// The groups form a tree: any two are disjoint or one holds the other
+    ///
+    /// Checked, and used to score only few of them. The file of --groups may then also hold lines `parent > child`, a
+    /// Newick tree, or a path `a/b/c` for each feature; which of them is recognised, or said with --tree=FORMAT.
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, requires = "groups",
+          default_missing_value = "auto")]
+    pub(crate) tree: Option<TreeKind>,
+
+    /// How much a group's size counts against it
+    #[arg(long, value_enum, value_name = "WEIGHT", default_value_t = GroupWeighting::None)]
+    pub(crate) group_weight: GroupWeighting,
+
+    /// Make every feature that is in no group a group of its own, instead of leaving it out
+    #[arg(long, requires = "groups")]
+    pub(crate) singletons: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum TreeKind {
+    /// Whatever the first line looks like
+    Auto,
+    /// `name: 3 5 9-12`, a group a line
+    Lists,
+    /// `parent > child`, where the child is a group or a list of features
+    Parents,
+    /// `((1,2)a,(3,4)b);`, where every node is a group
+    Newick,
+    /// `a/b/c`, the path of a feature a line
+    Paths,
+}
+
+impl TreeKind {
+    pub(crate) fn format(self) -> Option<TreeFormat> {
+        match self {
+            Self::Auto => None,
+            Self::Lists => Some(TreeFormat::Lists),
+            Self::Parents => Some(TreeFormat::Parents),
+            Self::Newick => Some(TreeFormat::Newick),
+            Self::Paths => Some(TreeFormat::Paths),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum GroupWeighting {
+    /// Not at all: larger groups tend to win
+    None,
+    /// By its square root, as in the group lasso: scores are divided by it, norms multiplied
+    Sqrt,
+}
+
+impl From<GroupWeighting> for GroupWeight {
+    fn from(weighting: GroupWeighting) -> Self {
+        match weighting {
+            GroupWeighting::None => Self::None,
+            GroupWeighting::Sqrt => Self::Sqrt,
+        }
     }
 }
 
@@ -313,7 +389,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_enum, default_value_t = OutputKind::Label)]
     pub(crate) output_kind: OutputKind,
 
-    /// Use the model as it was on its path when it had K features
+    /// Use the model as it was on its path when it had K features (groups)
     #[arg(long, value_name = "K")]
     pub(crate) features: Option<usize>,
 
@@ -339,7 +415,7 @@ pub(crate) enum OutputKind {
     Probability,
 }
 
-/// Show the features of a model in order of importance, its rounds, and its certificate.
+/// Show the features or groups of a model in order of importance, its rounds, and its certificate.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -355,7 +431,11 @@ pub(crate) struct InspectArgs {
     #[arg(long, conflicts_with_all = ["json", "top"])]
     pub(crate) path: bool,
 
-    /// Show only the N most important features
+    /// Where there are groups, show their features one by one
+    #[arg(long, conflicts_with_all = ["json", "path"])]
+    pub(crate) members: bool,
+
+    /// Show only the N most important features (groups)
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
 

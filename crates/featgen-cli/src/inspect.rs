@@ -36,28 +36,38 @@ fn for_people(args: &InspectArgs, model: &Model, out: &mut dyn Write) -> io::Res
         count(training.m)
     )?;
     if args.path {
-        path(&model.rounds).write(out, style)?;
+        path(model).write(out, style)?;
     } else {
         let limit = args.top.unwrap_or(usize::MAX);
-        summary::selection(out, style, &model.selected(), limit, "", |table, _| table)?;
+        if args.members {
+            summary::selection(out, style, &model.selected(), limit, "", |table, shown| {
+                summary::with_groups(table, shown, model)
+            })?;
+        } else {
+            summary::selected(out, style, model, limit, "")?;
+        }
     }
     writeln!(out)?;
     summary::outcome(model, out, style)?;
     summary::line(out, style, "accuracy", &summary::accuracy(model, None))
 }
 
-/// A row per round; the cost only where it was raised on the way.
-fn path(rounds: &[Round]) -> Table {
+/// A row per round; the cost only where it was raised on the way, candidates scored only where not all were.
+fn path(model: &Model) -> Table {
+    let rounds = &model.rounds;
     let gap = |r: &Round| Certificate { objective: r.objective, lower_bound: r.lower_bound }.gap();
-    let table = Table::new()
+    let mut table = Table::new()
         .numbers("round", rounds.iter().map(|r| r.round.to_string()))
-        .numbers("features", rounds.iter().map(|r| count(r.selected as u64)))
+        .numbers(&format!("{}s", summary::unit(model)), rounds.iter().map(|r| count(r.selected as u64)))
         .numbers("objective", rounds.iter().map(|r| short(r.objective)))
         .numbers("lower bound", rounds.iter().map(|r| short(r.lower_bound)))
         .numbers("gap", rounds.iter().map(|r| small_percent(gap(r))))
         .numbers("accuracy", rounds.iter().map(|r| percent(r.accuracy)));
-    if rounds.windows(2).all(|pair| pair[0].cost == pair[1].cost) {
-        return table;
+    if rounds.iter().any(|r| r.scored < model.training.candidates) {
+        table = table.numbers("scored", rounds.iter().map(|r| count(r.scored)));
     }
-    table.numbers("cost", rounds.iter().map(|r| r.cost.to_string()))
+    if rounds.windows(2).any(|pair| pair[0].cost != pair[1].cost) {
+        table = table.numbers("cost", rounds.iter().map(|r| r.cost.to_string()));
+    }
+    table
 }

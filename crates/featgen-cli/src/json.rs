@@ -20,8 +20,11 @@ pub(crate) struct Report<'a> {
     n: u64,
     m: u64,
     nonzeros: u64,
+    candidates: u128,
     classes: &'a [String; 2],
     selected: Vec<Selected<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<Group<'a>>,
     rounds: Vec<Round>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<Seconds>,
@@ -35,12 +38,24 @@ struct Selected<'a> {
     feature: &'a str,
     weight: f64,
     round: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a str>,
+}
+
+/// A selected group: its features are those of [`Report::selected`] that carry its name.
+#[derive(Serialize)]
+struct Group<'a> {
+    group: &'a str,
+    norm: f64,
+    members: usize,
+    round: usize,
 }
 
 #[derive(Serialize)]
 struct Round {
     round: usize,
     selected: usize,
+    scored: u128,
     cost: f64,
     objective: f64,
     lower_bound: f64,
@@ -101,6 +116,7 @@ impl<'a> Report<'a> {
         let round = |r: &featgen::model::Round| Round {
             round: r.round,
             selected: r.selected,
+            scored: r.scored,
             cost: r.cost,
             objective: r.objective,
             lower_bound: r.lower_bound,
@@ -118,6 +134,13 @@ impl<'a> Report<'a> {
             feature: &term.name,
             weight: term.weight,
             round: term.round,
+            group: term.group.map(|g| model.groups[g].name.as_str()),
+        };
+        let group = |selected: &featgen::model::Selected<'a>| Group {
+            group: &selected.group.name,
+            norm: selected.norm,
+            members: selected.group.size,
+            round: selected.group.round,
         };
         Self {
             objective: model.certificate.objective,
@@ -129,8 +152,10 @@ impl<'a> Report<'a> {
             n: model.training.n,
             m: model.training.m,
             nonzeros: model.training.nonzeros,
+            candidates: model.training.candidates,
             classes: &model.classes,
             selected: model.selected().iter().map(selected).collect(),
+            groups: model.selected_groups().iter().map(group).collect(),
             rounds: model.rounds.iter().map(round).collect(),
             seconds,
             train_accuracy: model.training.accuracy,

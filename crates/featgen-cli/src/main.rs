@@ -2,6 +2,7 @@
 
 mod args;
 mod demo;
+mod grouping;
 mod inspect;
 mod interrupt;
 mod json;

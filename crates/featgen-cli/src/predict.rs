@@ -44,7 +44,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 /// The model at the point of its path with `features` features, if that is wanted.
 fn at_features(model: Model, features: Option<usize>) -> Result<Model, Error> {
     // The last point is the model itself, refitted or not.
-    let Some(features) = features.filter(|&k| k != model.selected().len()) else { return Ok(model) };
+    let Some(features) = features.filter(|&k| k != model.count()) else { return Ok(model) };
     model.at(features).ok_or_else(|| {
         let counts: BTreeSet<usize> = model.rounds.iter().map(|round| round.selected).collect();
         let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
@@ -95,8 +95,10 @@ fn missing_features(model: &Model, data: &Dataset) -> Vec<String> {
         return Vec::new();
     }
     let known: HashSet<&str> = data.names.list().iter().map(String::as_str).collect();
-    let names = model.selected().into_iter().map(|term| term.name.clone());
-    names.filter(|name| !known.contains(name.as_str())).collect()
+    // A feature of several groups is missed once.
+    let mut seen = HashSet::new();
+    let names = model.selected().into_iter().map(|term| term.name.as_str());
+    names.filter(|name| !known.contains(name) && seen.insert(*name)).map(str::to_owned).collect()
 }
 
 fn summary(quality: &Quality) {

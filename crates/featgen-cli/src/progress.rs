@@ -13,6 +13,8 @@ use crate::numbers::{percent, plural, seconds, short, small_percent};
 pub(crate) struct Progress {
     line: ProgressBar,
     every_round: bool,
+    /// What rounds count.
+    unit: &'static str,
 }
 
 impl Progress {
@@ -24,14 +26,19 @@ impl Progress {
         };
         line.set_style(ProgressStyle::with_template(template).expect("the templates above are valid"));
         line.enable_steady_tick(Duration::from_millis(100));
-        Self { line, every_round: false }
+        Self { line, every_round: false, unit: "feature" }
     }
 
     /// As [`new`](Self::new), as talkative as the user wants it.
     pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>) -> Self {
-        let hidden = || Self { line: ProgressBar::hidden(), every_round: false };
+        let hidden = || Self { line: ProgressBar::hidden(), every_round: false, unit: "feature" };
         let shown = if talk.quiet { hidden() } else { Self::new(wanted) };
         Self { every_round: talk.verbose, ..shown }
+    }
+
+    /// Says what rounds count, if not features.
+    pub(crate) fn counting(&mut self, unit: &'static str) {
+        self.unit = unit;
     }
 
     /// What is being done now.
@@ -52,7 +59,7 @@ impl Observer for Progress {
         let state = format!(
             "round {}: {}, objective {}, gap {}, accuracy {}",
             round.round,
-            plural(round.selected, "feature"),
+            plural(round.selected, self.unit),
             short(objective),
             small_percent(gap),
             percent(round.accuracy)

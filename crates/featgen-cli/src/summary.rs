@@ -1,9 +1,11 @@
 //! A model as people read it: the parts that several subcommands show.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use featgen::Model;
-use featgen::model::Term;
+use featgen::model::{Selected, Term};
+use featgen::space::Feature;
 
 use crate::json::Quality;
 use crate::numbers::{count, percent, plural, short, small_percent};
@@ -27,11 +29,70 @@ pub(crate) fn selection(
     }
     let (shown, rest) = selected.split_at(selected.len().min(limit));
     extend(features(shown, style), shown).write(out, style)?;
-    if rest.is_empty() {
+    more(out, style, rest.len(), elsewhere)
+}
+
+/// What a model's counts count.
+pub(crate) fn unit(model: &Model) -> &'static str {
+    if model.groups.is_empty() { "feature" } else { "group" }
+}
+
+/// What was selected, most important first: features, or groups where there are groups.
+pub(crate) fn selected(
+    out: &mut dyn Write,
+    style: Style,
+    model: &Model,
+    limit: usize,
+    elsewhere: &str,
+) -> io::Result<()> {
+    if model.groups.is_empty() {
+        return selection(out, style, &model.selected(), limit, elsewhere, |table, _| table);
+    }
+    let selected = model.selected_groups();
+    let (shown, rest) = selected.split_at(selected.len().min(limit));
+    groups(shown, style).write(out, style)?;
+    more(out, style, rest.len(), elsewhere)
+}
+
+/// Says how many were not shown.
+fn more(out: &mut dyn Write, style: Style, rest: usize, elsewhere: &str) -> io::Result<()> {
+    if rest == 0 {
         return Ok(());
     }
-    let more = format!("  ... and {} more{elsewhere}", count(rest.len() as u64));
+    let more = format!("  ... and {} more{elsewhere}", count(rest as u64));
     writeln!(out, "{}", style.paint(Paint::Dim, &more))
+}
+
+/// Groups: name, norm with a bar, members, the round that brought them, and their strongest features.
+fn groups(groups: &[Selected<'_>], style: Style) -> Table {
+    const STRONGEST: usize = 3;
+    let largest = groups.iter().map(|selected| selected.norm).fold(0.0, f64::max);
+    let strongest = |selected: &Selected<'_>| {
+        let shown = selected.terms.iter().take(STRONGEST);
+        let shown: Vec<String> = shown.map(|term| format!("{} {}", term.name, short(term.weight))).collect();
+        let dots = if selected.terms.len() > STRONGEST { ", ..." } else { "" };
+        shown.join(", ") + dots
+    };
+    let bar_of = |selected: &Selected<'_>| Cell::painted(Paint::Positive, bar(selected.norm / largest));
+    let mut table = Table::new()
+        .column("group", Align::Left, groups.iter().map(|selected| selected.group.name.clone()))
+        .numbers("norm", groups.iter().map(|selected| short(selected.norm)));
+    if style.has_bars() {
+        table = table.column("", Align::Left, groups.iter().map(bar_of));
+    }
+    table
+        .numbers("members", groups.iter().map(|selected| count(selected.group.size as u64)))
+        .numbers("round", groups.iter().map(|selected| selected.group.round.to_string()))
+        .column("strongest", Align::Left, groups.iter().map(strongest))
+}
+
+/// Features with the groups they were selected in.
+pub(crate) fn with_groups(table: Table, terms: &[&Term], model: &Model) -> Table {
+    if model.groups.is_empty() {
+        return table;
+    }
+    let name = |term: &&Term| term.group.map_or_else(String::new, |g| model.groups[g].name.clone());
+    table.column("group", Align::Left, terms.iter().map(name))
 }
 
 /// Features, most important first: name, weight with a bar, and the round that brought it.
@@ -59,13 +120,12 @@ pub(crate) fn line(out: &mut dyn Write, style: Style, about: &str, text: &str) -
 
 /// How many features, by what, why no more, and how good the selection is.
 pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::Result<()> {
-    let selected = model.selected().len();
     let first_cost = model.rounds.first().map_or(model.cost, |round| round.cost);
     let raised = if first_cost < model.cost { format!(" (raised from {first_cost})") } else { String::new() };
     let refitted = model.debias.map_or_else(String::new, |cost| format!(", then refitted with cost {cost}"));
     let text = format!(
         "{} in {}, B = {}, C = {}{raised}{refitted}",
-        plural(selected, "feature"),
+        selected_count(model),
         plural(model.rounds.len(), "round"),
         count(model.budget as u64),
         model.cost
@@ -74,13 +134,24 @@ pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::R
     line(out, style, "stopped", model.stopped.explain())?;
     let certificate = &model.certificate;
     let text = format!(
-        "{}, no selection can be below {}: within {} of the optimum over all {} features",
+        "{}, no selection can be below {}: within {} of the optimum over all {} {}s",
         short(certificate.objective),
         short(certificate.lower_bound),
         small_percent(certificate.gap()),
-        count(model.training.m)
+        count(model.training.candidates),
+        unit(model)
     );
     line(out, style, "objective", &text)
+}
+
+/// How much was selected; of groups also how many features that makes.
+fn selected_count(model: &Model) -> String {
+    let selected = plural(model.count(), unit(model));
+    if model.groups.is_empty() {
+        return selected;
+    }
+    let features: HashSet<&Feature> = model.selected().into_iter().map(|term| &term.feature).collect();
+    format!("{selected} ({})", plural(features.len(), "feature"))
 }
 
 /// Accuracy on the training data and, where there is one, on a test set.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use featgen::data::{Dataset, Labels};
 use featgen::machine::Stop;
-use featgen::{Error, LinearSpace, Model};
+use featgen::{Error, Model};
 
 use crate::args::TrainArgs;
 use crate::json::{self, Quality, Report, Seconds};
@@ -15,7 +15,7 @@ use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 use crate::style::Style;
 use crate::summary;
-use crate::{interrupt, predict};
+use crate::{grouping, interrupt, predict};
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
@@ -23,12 +23,13 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     args.output.as_deref().map_or(Ok(()), featgen::files::check_writable)?;
     let mut progress = Progress::talking(&args.talk, args.learning.features);
     let (train, test) = read(args, &progress)?;
+    let chosen = grouping::space(&args.learning.grouping, &train, &progress)?;
     let read = start.elapsed().as_secs_f64();
-
-    progress.doing(format!("looking at {} features", count(train.columns.dimension())));
+    progress.counting(chosen.unit);
+    progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));
     let machine = machine.interrupt(interrupt::flag());
     let model = machine
-        .fit_observed(&LinearSpace::new(&train), &train.labels, &mut progress)
+        .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
     let measure = |test: &Dataset| anyhow::Ok(Quality::of(&model, test, &model.decision(test)?));
     let quality = test.as_ref().map(measure).transpose()?;
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     saved?;
     printed?;
     if !args.talk.quiet {
+        chosen.notes.iter().for_each(|note| crate::note(format_args!("note: {note}")));
         notes(args, &model, test.as_ref());
     }
     Ok(interrupt::exit_code(model.stopped))
@@ -89,9 +91,10 @@ fn notes(args: &TrainArgs, model: &Model, test: Option<&Dataset>) {
     if let Some(test) = test {
         predict::notes(model, test);
     }
-    let selected = model.selected().len();
+    let selected = model.count();
     if args.learning.features.is_some_and(|wanted| selected < wanted) && model.stopped != Stop::Interrupted {
-        crate::note(format_args!("note: only {}: {}", plural(selected, "feature"), model.stopped.explain()));
+        let found = plural(selected, summary::unit(model));
+        crate::note(format_args!("note: only {found}: {}", model.stopped.explain()));
     }
 }
 
@@ -115,7 +118,7 @@ impl Shown<'_> {
         writeln!(out, "{}\n", self.header())?;
         let model = self.saved_as.map_or_else(|| "MODEL".into(), |path| path.display().to_string());
         let elsewhere = format!(" (featgen inspect {model})");
-        summary::selection(out, style, &self.model.selected(), summary::SHOWN, &elsewhere, |table, _| table)?;
+        summary::selected(out, style, self.model, summary::SHOWN, &elsewhere)?;
         writeln!(out)?;
         summary::outcome(self.model, out, style)?;
         summary::line(out, style, "accuracy", &summary::accuracy(self.model, self.test))?;

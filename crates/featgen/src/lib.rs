@@ -43,4 +43,4 @@ pub use data::Dataset;
 pub use error::{Error, Result};
 pub use machine::Machine;
 pub use model::Model;
-pub use space::LinearSpace;
+pub use space::{GroupSpace, LinearSpace, TreeSpace};

@@ -4,40 +4,55 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{Problem, Storage};
+use common::{Problem, Storage, nested, overlapping};
 use featgen::LinearSpace;
 use featgen::data::{Column, Columns};
-use featgen::space::{Feature, FeatureSpace, Scored, WorstCase};
+use featgen::space::{
+    Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Scored, Tree, TreeSpace,
+    WorstCase,
+};
+use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-/// Every feature of a space, with its column.
-type Features = Vec<(Feature, Vec<f64>)>;
+/// A candidate of a space, with the columns of its features and its squared weight.
+struct Known {
+    candidate: Candidate,
+    features: Vec<(Feature, Vec<f64>)>,
+    eta_squared: f64,
+}
 
-/// The best of `features`, from best to worst, with the size of the terms that their scores are summed from.
-fn brute_force<'a>(
-    features: impl Iterator<Item = &'a (Feature, Vec<f64>)>,
-    v: &[f64],
-) -> Vec<(f64, f64, &'a Feature)> {
-    let score = |x: &[f64]| x.iter().zip(v).map(|(x, v)| x * v).sum::<f64>().abs();
-    let size = |x: &[f64]| x.iter().zip(v).map(|(x, v)| (x * v).abs()).sum::<f64>();
-    let mut all: Vec<_> = features.map(|(feature, x)| (score(x), size(x), feature)).collect();
+impl Known {
+    /// The score, and the size of the terms that it is summed from.
+    fn score(&self, v: &[f64]) -> [f64; 2] {
+        let (mut sum, mut size) = (0.0, 0.0);
+        for (_, x) in &self.features {
+            sum += x.iter().zip(v).map(|(x, v)| x * v).sum::<f64>().powi(2);
+            size += x.iter().zip(v).map(|(x, v)| (x * v).abs()).sum::<f64>().powi(2);
+        }
+        [sum, size].map(|square| (square / self.eta_squared).sqrt())
+    }
+}
+
+/// The best of `known`, from best to worst, with the size of the terms that their scores are summed from.
+fn brute_force<'a>(known: impl Iterator<Item = &'a Known>, v: &[f64]) -> Vec<(f64, f64, &'a Candidate)> {
+    let mut all: Vec<_> = known.map(|k| (k.score(v), &k.candidate)).map(|([s, z], c)| (s, z, c)).collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(b.2)));
     all
 }
 
 /// Whether `found` is what brute force finds. If `exact`, no sum was rounded, ties are ties in any order of summation,
-/// and the lists must be equal; otherwise features of nearly the same score may change places.
+/// and the lists must be equal; otherwise candidates of nearly the same score may change places.
 fn compare(
-    found: &[Scored<Feature>],
-    expected: &[(f64, f64, &Feature)],
+    found: &[Scored<Candidate>],
+    expected: &[(f64, f64, &Candidate)],
     budget: usize,
     exact: bool,
     what: &str,
 ) {
     let positive: Vec<_> = expected.iter().filter(|e| e.0 > 0.0).take(budget).collect();
-    assert!(found.iter().all(|s| s.score > 0.0), "{what}: a feature of score 0");
+    assert!(found.iter().all(|s| s.score > 0.0), "{what}: a candidate of score 0");
     if exact {
         let found: Vec<_> = found.iter().map(|s| (s.score, &s.item)).collect();
         let expected: Vec<_> = positive.iter().map(|e| (e.0, e.2)).collect();
@@ -46,9 +61,9 @@ fn compare(
     }
     assert_eq!(found.len(), positive.len(), "{what}");
     let distinct: HashSet<_> = found.iter().map(|s| &s.item).collect();
-    assert_eq!(distinct.len(), found.len(), "{what}: a feature twice");
+    assert_eq!(distinct.len(), found.len(), "{what}: a candidate twice");
     for (k, (found, best)) in found.iter().zip(positive).enumerate() {
-        let own = expected.iter().find(|e| *e.2 == found.item).expect("a feature of the space, not taken");
+        let own = expected.iter().find(|e| *e.2 == found.item).expect("a candidate of the space, not taken");
         for (score, size) in [(own.0, own.1), (best.0, own.1.max(best.1))] {
             assert!((found.score - score).abs() <= 1e-12 * size, "{what}, place {k}: {found:?}, not {score}");
         }
@@ -60,40 +75,41 @@ fn on_threads(threads: usize, run: impl FnOnce() -> WorstCase + Send) -> WorstCa
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
 }
 
-/// The contract. `v` are duals to score with; whoever has integers in both says `exact`.
-fn keeps_the_contract(
-    space: &dyn FeatureSpace,
-    features: &Features,
-    vs: &[Vec<f64>],
-    exact: bool,
-    what: &str,
-) {
+/// The contract. `vs` are duals to score with; whoever has integers in both says `exact`.
+fn keeps_the_contract(space: &dyn FeatureSpace, known: &[Known], vs: &[Vec<f64>], exact: bool, what: &str) {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    assert!(space.size() >= features.len() as u128, "{what}");
+    let rows = space.inputs().rows();
+    assert!(space.size() >= known.len() as u128, "{what}");
     for v in vs {
-        assert_eq!(v.len(), space.rows(), "{what}");
+        assert_eq!(v.len(), rows, "{what}");
         for part in [0.0, 0.3, 1.0] {
-            let mut taken: HashSet<Feature> = features.iter().map(|f| f.0.clone()).collect();
+            let mut taken: HashSet<Candidate> = known.iter().map(|k| k.candidate.clone()).collect();
             taken.retain(|_| rng.random_bool(part));
-            let all = brute_force(features.iter(), v);
-            let rest = brute_force(features.iter().filter(|f| !taken.contains(&f.0)), v);
-            for budget in [0, 1, 2, 7, features.len(), features.len() + 5] {
+            let all = brute_force(known.iter(), v);
+            let rest = brute_force(known.iter().filter(|k| !taken.contains(&k.candidate)), v);
+            for budget in [0, 1, 2, 7, known.len(), known.len() + 5] {
                 let what = format!("{what}, budget {budget}, {} taken", taken.len());
                 let found = [1, 2, 3].map(|t| on_threads(t, || space.worst_case(v, budget, &taken).unwrap()));
                 assert!(found[0] == found[1] && found[0] == found[2], "{what}: threads change the result");
+                assert!(found[0].scored <= space.size(), "{what}: scored more than there are");
                 compare(&found[0].best, &all, budget, exact, &format!("{what}, best"));
                 compare(&found[0].fresh, &rest, budget, exact, &format!("{what}, fresh"));
             }
         }
     }
-    // Columns come in the order asked for.
-    let asked: Vec<_> = features.iter().rev().step_by(2).chain(features.iter().step_by(3)).collect();
-    let names: Vec<Feature> = asked.iter().map(|f| f.0.clone()).collect();
-    for (column, (feature, expected)) in space.generate(&names).unwrap().iter().zip(asked) {
-        assert_eq!(dense(column, space.rows()), *expected, "{what}: the column of {feature:?}");
+    // Groups are what they should be, and columns come in the order asked for.
+    for k in known.iter().rev().step_by(2).chain(known.iter().step_by(3)) {
+        let group = space.group(&k.candidate).unwrap();
+        assert!((group.scale * k.eta_squared.sqrt() - 1.0).abs() < 1e-15, "{what}: {:?}", k.candidate);
+        let columns = space.generate(&group.features).unwrap();
+        let columns: Vec<_> =
+            group.features.into_iter().zip(columns.iter().map(|x| dense(x, rows))).collect();
+        assert_eq!(columns, k.features, "{what}: {:?}", k.candidate);
     }
     assert!(space.generate(&[Feature::Input(u64::MAX)]).is_err(), "{what}: a feature that does not exist");
-    let names: HashSet<String> = features.iter().map(|f| space.name(&f.0)).collect();
+    assert!(space.group(&Candidate::Group(u32::MAX)).is_err(), "{what}: a group that does not exist");
+    let features: HashSet<&Feature> = known.iter().flat_map(|k| &k.features).map(|f| &f.0).collect();
+    let names: HashSet<String> = features.iter().map(|f| space.name(f)).collect();
     assert_eq!(names.len(), features.len(), "{what}: two features of one name");
 }
 
@@ -103,9 +119,38 @@ fn dense(column: &Column, n: usize) -> Vec<f64> {
     values
 }
 
-/// The features of a linear space: its columns.
-fn linear(stored: &dyn Columns, columns: &[Vec<f64>]) -> Features {
-    columns.iter().enumerate().map(|(k, x)| (Feature::Input(stored.id(k)), x.clone())).collect()
+/// The candidates of a linear space: its columns.
+fn linear(stored: &dyn Columns, columns: &[Vec<f64>]) -> Vec<Known> {
+    let known = |(k, x): (usize, &Vec<f64>)| {
+        let feature = Feature::Input(stored.id(k));
+        let candidate = Candidate::Feature(feature.clone());
+        Known { candidate, features: vec![(feature, x.clone())], eta_squared: 1.0 }
+    };
+    columns.iter().enumerate().map(known).collect()
+}
+
+/// The candidates of a space of groups, given by the columns they hold.
+fn grouped(
+    stored: &dyn Columns,
+    columns: &[Vec<f64>],
+    groups: &[Vec<usize>],
+    weight: GroupWeight,
+) -> Vec<Known> {
+    let known = |(g, members): (u32, &Vec<usize>)| Known {
+        candidate: Candidate::Group(g),
+        features: members.iter().map(|&j| (Feature::Input(stored.id(j)), columns[j].clone())).collect(),
+        eta_squared: if weight == GroupWeight::Sqrt { members.len() as f64 } else { 1.0 },
+    };
+    (0..).zip(groups).map(known).collect()
+}
+
+/// The same groups as the library holds them.
+fn lists(inputs: &Inputs<'_>, groups: &[Vec<usize>]) -> Groups {
+    let mut lists = Groups::over(inputs).unwrap();
+    for members in groups {
+        lists.push(inputs, None, members.iter().map(|&j| inputs.columns().id(j))).unwrap();
+    }
+    lists
 }
 
 /// A matrix large enough that every storage splits it into several batches.
@@ -147,8 +192,10 @@ fn linear_with_real_values() {
     for storage in Storage::ALL {
         let stored = storage.store(&columns, &ids());
         let found = LinearSpace::over(&*stored).worst_case(&vs[0], COLUMNS, &HashSet::new()).unwrap();
-        let place =
-            |j: usize| found.best.iter().position(|s| s.item == Feature::Input(stored.id(j))).unwrap();
+        let place = |j: usize| {
+            let candidate = Candidate::Feature(Feature::Input(stored.id(j)));
+            found.best.iter().position(|s| s.item == candidate).unwrap()
+        };
         for [first, second] in [[2, 3], [1, COLUMNS - 1], [3, 70], [70, 71]] {
             assert_eq!(
                 place(second),
@@ -198,4 +245,126 @@ fn a_value_that_is_not_a_number_is_named() {
             assert!(error.contains("row 5, feature 3"), "{storage:?}: {error}");
         }
     }
+}
+
+const WEIGHTS: [GroupWeight; 2] = [GroupWeight::None, GroupWeight::Sqrt];
+
+/// A group space, and a tree space where the groups form a tree, over all storages and with all weights.
+fn check_groups(columns: &[Vec<f64>], groups: &[Vec<usize>], tree: bool, vs: &[Vec<f64>], exact: bool) {
+    for (storage, weight) in Storage::ALL.into_iter().flat_map(|s| WEIGHTS.map(|w| (s, w))) {
+        let stored =
+            storage.store(columns, &(0..columns.len() as u64).map(|j| 7 * j + 2).collect::<Vec<_>>());
+        let inputs = Inputs::over(&*stored);
+        let known = grouped(&*stored, columns, groups, weight);
+        let lists = lists(&inputs, groups);
+        let what = format!("{} groups, {weight:?}, over {storage:?}", groups.len());
+        if tree {
+            let space = TreeSpace::new(inputs, Tree::new(&lists).unwrap(), weight).unwrap();
+            keeps_the_contract(&space, &known, vs, exact, &format!("tree of {what}"));
+        }
+        let space = GroupSpace::new(inputs, lists, weight).unwrap();
+        keeps_the_contract(&space, &known, vs, exact, &what);
+    }
+}
+
+fn integers(rng: &mut ChaCha8Rng, n: usize, most: i32, zeros: f64) -> Vec<f64> {
+    (0..n).map(|_| if rng.random_bool(zeros) { 0.0 } else { rng.random_range(-most..=most).into() }).collect()
+}
+
+fn reals(rng: &mut ChaCha8Rng, n: usize) -> Vec<f64> {
+    (0..n).map(|_| rng.sample::<f32, _>(StandardNormal).into()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Random trees, random overlapping groups; integers, so that ties are frequent and exact, and real numbers.
+    #[test]
+    fn groups_and_trees(seed in any::<u64>(), n in 2usize..30, m in 1usize..40, exact in any::<bool>()) {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let columns: Vec<_> = (0..m)
+            .map(|_| if exact { integers(rng, n, 2, 0.5) } else { reals(rng, n) })
+            .collect();
+        let v = if exact { integers(rng, n, 2, 0.3) } else { reals(rng, n) };
+        let tree = nested(rng, m);
+        check_groups(&columns, &tree, true, &[v.clone()], exact);
+        check_groups(&columns, &overlapping(rng, m), false, &[v], exact);
+    }
+}
+
+#[test]
+fn large_groups_are_summed_as_exactly_as_small_ones() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(11);
+    let m = 2000;
+    // Most of the sum stands before the features of the later groups.
+    let columns: Vec<_> = (0..m)
+        .map(|j| vec![if j < 10 { 1e6 } else { f64::from(rng.random_range(0.0f32..1.0)) }, 1.0])
+        .collect();
+    let mut groups = vec![(0..m).collect::<Vec<_>>(), (10..m).collect(), (500..m).collect()];
+    groups.extend((0..40).map(|k| (500 + 35 * k..500 + 35 * (k + 1)).collect()));
+    check_groups(&columns, &groups, true, &[vec![1.0, 0.0]], false);
+}
+
+/// A balanced binary tree of 2^20 - 1 groups over 2^19 features, some of which matter: most of it is never looked at.
+#[test]
+fn most_of_a_large_tree_is_left_alone() {
+    const LEAVES: usize = 1 << 19;
+    const ROWS: u32 = 64;
+    let rng = &mut ChaCha8Rng::seed_from_u64(12);
+    let rows: Vec<u32> = (0..LEAVES).map(|_| rng.random_range(0..ROWS)).collect();
+    let matters = |j: usize| j % 10_007 == 5;
+    let values = (0..LEAVES).map(|j| if matters(j) { 10.0 } else { 0.01 }).collect();
+    let columns = featgen::data::Sparse::new(
+        ROWS as usize,
+        LEAVES as u64,
+        (0..LEAVES as u64).collect(),
+        (0..=LEAVES as u64).collect(),
+        rows,
+        featgen::data::Values::F64(values),
+    )
+    .unwrap();
+    let inputs = Inputs::over(&columns);
+    let mut lists = Groups::over(&inputs).unwrap();
+    let mut width = LEAVES;
+    while width > 0 {
+        for first in (0..LEAVES).step_by(width) {
+            lists.push(&inputs, None, first as u64..(first + width) as u64).unwrap();
+        }
+        width /= 2;
+    }
+    assert_eq!(lists.len(), 2 * LEAVES - 1);
+    let v: Vec<f64> = (0..ROWS).map(|i| 0.5 + f64::from(i % 7)).collect();
+    for weight in WEIGHTS {
+        let tree = Tree::new(&lists).unwrap();
+        let space = TreeSpace::new(inputs, tree, weight).unwrap();
+        let found = space.worst_case(&v, 20, &HashSet::new()).unwrap();
+        // Groups too large to be fitted as one are not among a tree's candidates: leave them out of the comparison.
+        let all = GroupSpace::new(inputs, lists.clone(), weight).unwrap();
+        let expected = all.worst_case(&v, 20 + 15, &HashSet::new()).unwrap();
+        let small =
+            |s: &&Scored<Candidate>| space.group(&s.item).unwrap().size <= featgen::space::MOST_MEMBERS;
+        let expected: Vec<&Scored<Candidate>> = expected.best.iter().filter(small).take(20).collect();
+        assert_eq!(found.best.len(), expected.len());
+        for (found, expected) in found.best.iter().zip(expected) {
+            assert!(
+                (found.score / expected.score - 1.0).abs() < 1e-12,
+                "{weight:?}: {found:?}, not {expected:?}"
+            );
+        }
+        assert!(found.scored < 5000, "{weight:?}: {} groups scored", found.scored);
+    }
+}
+
+#[test]
+fn crossing_groups_are_named() {
+    let columns = vec![vec![1.0, 2.0]; 6];
+    let stored = Storage::ALL[0].store(&columns, &[]);
+    let inputs = Inputs::over(&*stored);
+    let crossing = |groups: &[Vec<usize>]| Tree::new(&lists(&inputs, groups)).unwrap_err();
+    let found = crossing(&[vec![0, 1, 2, 3], vec![0, 1], vec![2, 3], vec![1, 2]]);
+    let [a, b] = found.groups;
+    assert_eq!((a, found.only[0] + found.shared), (3, 3), "{found:?}");
+    assert!(b == 1 && found.only[1] == 0 || b == 2 && found.only[1] == 3, "{found:?}");
+    let found = crossing(&[vec![0, 1, 2], vec![2, 3]]);
+    assert_eq!((found.groups, found.shared, found.only), ([1, 0], 2, [3, 0]));
 }

@@ -150,6 +150,10 @@ impl Columns for Sparse {
     }
 
     fn position(&self, id: u64) -> Option<usize> {
+        // Where every feature occurs, ids are positions: group lists look up very many.
+        if self.ids.len() as u64 == self.dimension {
+            return (id < self.dimension).then_some(id as usize);
+        }
         self.ids.binary_search(&id).ok()
     }
 

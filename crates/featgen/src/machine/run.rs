@@ -1,18 +1,16 @@
 //! The outer loop (Algorithm 1 of the paper): ask the space, refit, ask again with what the fit leaves unexplained.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use super::held::Held;
 use super::params::{Machine, Plan};
 use super::{Observer, Stop};
 use crate::data::{Binary, Labels};
 use crate::error::{Error, Result};
-use crate::model::{Certificate, Model, Round, Seconds, Term, Training};
-use crate::space::{Feature, FeatureSpace, Scored, WorstCase};
-use crate::subproblem::{
-    self, Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm,
-};
+use crate::model::{Certificate, Group, Model, Round, Seconds, Term, Training};
+use crate::space::{Candidate, FeatureSpace, Scored, WorstCase};
+use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm};
 
 /// How often the cost may be doubled for the sake of a feature count before giving up.
 const MAX_DOUBLINGS: usize = 40;
@@ -40,9 +38,9 @@ impl Machine {
         observer: &mut dyn Observer,
     ) -> Result<Model> {
         let plan = self.check()?;
-        if labels.len() != space.rows() {
-            let (l, n) = (labels.len(), space.rows());
-            return Err(Error::Data(format!("{l} labels for {n} instances")));
+        let rows = space.inputs().rows();
+        if labels.len() != rows {
+            return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
         let labels = labels.binary(self.cost, &self.class_weights)?;
         let pool = rayon::ThreadPoolBuilder::new()
@@ -55,12 +53,13 @@ impl Machine {
             solver: subproblem::by_name(&self.solver)?,
             cost: self.cost,
             inner_tol: self.inner_tol,
-            cache: Cache::new(space.rows()),
-            features: Vec::new(),
-            index: HashMap::new(),
-            state: State { f: vec![0.0; space.rows()], ..State::default() },
+            doublings: 0,
+            held: Held::new(rows),
+            state: State { f: vec![0.0; rows], ..State::default() },
             margins: Vec::new(),
             objective: 0.0,
+            first: 0.0,
+            decrease: f64::INFINITY,
             lower_bound: 0.0,
             rounds: Vec::new(),
             plan,
@@ -79,17 +78,19 @@ struct Run<'a> {
     solver: Box<dyn Subproblem>,
     /// The cost in force.
     cost: f64,
+    /// How often it was doubled.
+    doublings: usize,
     /// The subproblem tolerance in force.
     inner_tol: f64,
-    cache: Cache,
-    /// The features in the cache, each with the round that brought it.
-    features: Vec<(Feature, usize)>,
-    /// Where each is.
-    index: HashMap<Feature, u32>,
+    held: Held,
     state: State,
     margins: Vec<f64>,
     objective: f64,
-    /// The best lower bound over all features at the cost in force.
+    /// The objective without features, at the cost in force.
+    first: f64,
+    /// By how much the last round lowered it.
+    decrease: f64,
+    /// The best lower bound over all candidates at the cost in force.
     lower_bound: f64,
     rounds: Vec<Round>,
 }
@@ -97,63 +98,12 @@ struct Run<'a> {
 impl Run<'_> {
     fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
         self.start_without_features();
-        let mut first = self.objective;
-        let mut doublings = 0;
-        let mut decrease = f64::INFINITY;
         let stopped = loop {
             if self.interrupted() {
                 break Stop::Interrupted;
             }
-            let clock = Instant::now();
-            let worst = self.score()?;
-            let score = clock.elapsed().as_secs_f64();
-            if let Some(round) = self.rounds.last_mut() {
-                round.lower_bound = self.lower_bound;
-            }
-            let block = self.choose(worst);
-            let reason = self.rule(decrease / first).or(block.is_empty().then_some(Stop::Exhausted));
-            if let Some(reason) = reason {
-                // The last scores only certify: their time belongs to the round that they certify.
-                if let Some(round) = self.rounds.last_mut() {
-                    round.seconds.score += score;
-                }
+            if let Some(reason) = self.round(observer)? {
                 break reason;
-            }
-            let clock = Instant::now();
-            let new = self.add_block(block)?;
-            let generate = clock.elapsed().as_secs_f64();
-            let clock = Instant::now();
-            let before = self.objective;
-            let mut outcome = self.refit();
-            let mut helps = new.as_ref().is_some_and(|range| self.carries_weight(range));
-            if let Some(range) = new.filter(|_| !helps && self.machine.features.is_some()) {
-                helps = self.share(range, &mut outcome);
-            }
-            self.drop_idle_blocks();
-            if helps {
-                decrease = before - self.objective;
-                let solve = clock.elapsed().as_secs_f64();
-                self.report(observer);
-                self.record(&outcome, Seconds { score, generate, solve });
-                continue;
-            }
-            self.amend(&outcome);
-            if self.interrupted() {
-                break Stop::Interrupted;
-            } else if self.machine.gap.is_some() && self.inner_tol > TIGHTEST {
-                // The block seemed to help only because the subproblem was not solved well enough.
-                self.inner_tol = (0.1 * self.inner_tol).max(TIGHTEST);
-            } else if self.machine.features.is_some() && doublings < MAX_DOUBLINGS {
-                // No new feature helps at this cost, but more are wanted.
-                let before = self.objective;
-                first *= 2.0;
-                let outcome = self.double_cost();
-                self.amend(&outcome);
-                // Where nothing is left to pay for, no cost brings in more.
-                let more = self.objective > (1.0 + SAME) * before;
-                doublings = if more { doublings + 1 } else { MAX_DOUBLINGS };
-            } else {
-                break Stop::Optimal;
             }
         };
         self.report(observer);
@@ -167,12 +117,77 @@ impl Run<'_> {
         }
         self.margins = signs.iter().map(|y| -y * self.state.bias).collect();
         self.objective = self.machine.loss.total(&self.state.f, self.state.bias, signs, costs);
+        self.first = self.objective;
+    }
+
+    /// One turn of the loop: score, choose, refit. Returns why the run ends, if it does.
+    fn round(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
+        let clock = Instant::now();
+        let worst = self.score()?;
+        let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
+        if let Some(round) = self.rounds.last_mut() {
+            round.lower_bound = self.lower_bound;
+        }
+        let scored = worst.scored;
+        let block = self.choose(worst);
+        let reason = self.rule().or(block.is_empty().then_some(Stop::Exhausted));
+        if reason.is_some() {
+            // The last scores only certify: their time belongs to the round that they certify.
+            if let Some(round) = self.rounds.last_mut() {
+                round.seconds.score += seconds.score;
+            }
+            return Ok(reason);
+        }
+        let clock = Instant::now();
+        let round = self.rounds.len() + 1;
+        let new = self.held.add_block(self.space, &block, round, &mut self.state)?;
+        seconds.generate = clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
+        let before = self.objective;
+        let mut outcome = self.refit();
+        let mut helps = new.as_ref().is_some_and(|range| self.carries_weight(range));
+        if let Some(range) = new.filter(|_| !helps && self.machine.features.is_some()) {
+            helps = self.share(range, &mut outcome);
+        }
+        self.held.drop_idle_blocks(&mut self.state);
+        if !helps {
+            self.amend(&outcome);
+            return Ok(self.no_block_helps());
+        }
+        self.decrease = before - self.objective;
+        seconds.solve = clock.elapsed().as_secs_f64();
+        self.report(observer);
+        self.record(&outcome, scored, seconds);
+        Ok(None)
+    }
+
+    /// The best block got no weight: solve more exactly, or let errors cost more, or stop.
+    fn no_block_helps(&mut self) -> Option<Stop> {
+        if self.interrupted() {
+            return Some(Stop::Interrupted);
+        }
+        if self.machine.gap.is_some() && self.inner_tol > TIGHTEST {
+            // The block seemed to help only because the subproblem was not solved well enough.
+            self.inner_tol = (0.1 * self.inner_tol).max(TIGHTEST);
+            return None;
+        }
+        if self.machine.features.is_none() || self.doublings >= MAX_DOUBLINGS {
+            return Some(Stop::Optimal);
+        }
+        // No new feature helps at this cost, but more are wanted.
+        let before = self.objective;
+        let outcome = self.double_cost();
+        self.amend(&outcome);
+        // Where nothing is left to pay for, no cost brings in more.
+        let more = self.objective > (1.0 + SAME) * before;
+        self.doublings = if more { self.doublings + 1 } else { MAX_DOUBLINGS };
+        None
     }
 
     /// The worst-case analysis, and the bound that its scores prove (math: section 2).
     fn score(&mut self) -> Result<WorstCase> {
         let alpha = self.duals();
-        let taken = self.state.blocks.columns.iter().map(|&j| self.features[j as usize].0.clone()).collect();
+        let taken = self.held.in_blocks();
         let worst = self.space.worst_case(&self.signed(&alpha), self.plan.budget, &taken)?;
         let bound = self.machine.loss.bound(&alpha, &self.labels.costs, worst.top());
         self.lower_bound = self.lower_bound.max(bound);
@@ -190,54 +205,33 @@ impl Run<'_> {
         alpha.iter().zip(&self.labels.signs).map(|(a, y)| a * y).collect()
     }
 
-    /// The next block. Repeated features only where a certified gap is asked for; never more new ones than are wanted.
-    fn choose(&self, worst: WorstCase) -> Vec<Feature> {
+    /// The next block. Repeated candidates only where a certified gap is asked for; never more new ones than are wanted.
+    fn choose(&self, worst: WorstCase) -> Vec<Candidate> {
         let candidates = if self.machine.gap.is_some() { worst.best } else { worst.fresh };
         let mut room = self.machine.features.map_or(usize::MAX, |k| k.saturating_sub(self.selected()));
-        let held: HashSet<u32> = self.state.blocks.columns.iter().copied().collect();
-        let mut fits = |feature: &Feature| {
-            let repeated = self.index.get(feature).is_some_and(|j| held.contains(j));
+        let held = self.held.in_blocks();
+        let mut fits = |candidate: &Candidate| {
+            let repeated = held.contains(candidate);
             let fits = repeated || room > 0;
             room -= usize::from(fits && !repeated);
             fits
         };
-        candidates.into_iter().map(|Scored { item, .. }| item).filter(|f| fits(f)).collect()
+        candidates.into_iter().map(|Scored { item, .. }| item).filter(|c| fits(c)).collect()
     }
 
     /// The first stopping rule that holds.
-    fn rule(&self, relative_decrease: f64) -> Option<Stop> {
+    fn rule(&self) -> Option<Stop> {
         if self.machine.features.is_some_and(|k| self.selected() >= k) {
             Some(Stop::Features)
         } else if self.machine.gap.is_some_and(|gap| self.certificate().gap() <= gap) {
             Some(Stop::Gap)
         } else if self.rounds.len() >= self.plan.max_rounds {
             Some(Stop::Rounds)
-        } else if relative_decrease <= self.plan.tol && self.plan.tol > 0.0 {
+        } else if self.decrease / self.first <= self.plan.tol && self.plan.tol > 0.0 {
             Some(Stop::Tolerance)
         } else {
             None
         }
-    }
-
-    /// Adds a block of weight 0 and returns its coordinates; `None` if the same block is there already.
-    fn add_block(&mut self, block: Vec<Feature>) -> Result<Option<std::ops::Range<usize>>> {
-        let unknown: Vec<Feature> = block.iter().filter(|f| !self.index.contains_key(f)).cloned().collect();
-        self.cache.extend(self.space.generate(&unknown)?);
-        let round = self.rounds.len() + 1;
-        for feature in unknown {
-            self.index.insert(feature.clone(), self.features.len() as u32);
-            self.features.push((feature, round));
-        }
-        let mut columns: Vec<u32> = block.iter().map(|f| self.index[f]).collect();
-        columns.sort_unstable();
-        let blocks = &mut self.state.blocks;
-        if blocks.ranges().any(|range| blocks.columns[range] == columns) {
-            return Ok(None);
-        }
-        blocks.push(columns);
-        let range = blocks.range(blocks.len() - 1);
-        self.state.omega.resize(range.end, 0.0);
-        Ok(Some(range))
     }
 
     /// Solves the round's problem from where the last one ended.
@@ -246,7 +240,7 @@ impl Run<'_> {
         let gap = if self.machine.gap.is_some() { self.inner_tol.min(reached) } else { self.inner_tol };
         let goal = Goal { gap, decrease: self.machine.inner_decrease, interrupt: &self.machine.interrupt };
         let problem = Problem {
-            cache: &self.cache,
+            cache: &self.held.cache,
             signs: &self.labels.signs,
             costs: &self.labels.costs,
             loss: &*self.machine.loss,
@@ -267,17 +261,18 @@ impl Run<'_> {
     /// take its share: the optimum is not unique, and more features are wanted. Keeps the share if the objective stays.
     fn share(&mut self, new: std::ops::Range<usize>, outcome: &mut Outcome) -> bool {
         let (before, objective, margins) = (self.state.clone(), self.objective, self.margins.clone());
-        let c = self.cache.transpose(&self.signed(&self.duals()));
-        let pull: Vec<f64> = self.state.blocks.columns[new.clone()].iter().map(|&j| c[j as usize]).collect();
+        let c = self.held.cache.transpose(&self.signed(&self.duals()));
+        let pull: Vec<f64> = new.clone().map(|k| self.state.blocks.pull(k, &c)).collect();
         let (length, size) = (norm(&pull), self.state.blocks.norm(&self.state.omega));
         if size > 0.0 && length >= (1.0 - self.inner_tol) * size {
-            let part = new.len() as f64 / (new.len() + self.selected()) as f64;
+            let part = new.len() as f64 / self.state.omega.len() as f64;
             self.state.omega.iter_mut().for_each(|w| *w *= 1.0 - part);
             self.state.omega[new.clone()]
                 .iter_mut()
                 .zip(pull)
                 .for_each(|(w, p)| *w = part * size * p / length);
-            self.state.f = self.cache.apply(&self.weights());
+            let w = self.state.blocks.gather(&self.state.omega, self.held.cache.len());
+            self.state.f = self.held.cache.apply(&w);
             let shared = self.refit();
             if self.objective <= (1.0 + SAME) * objective && self.carries_weight(&new) {
                 *outcome = shared;
@@ -288,22 +283,13 @@ impl Run<'_> {
         false
     }
 
-    /// Blocks without weight leave; their features may come again.
-    fn drop_idle_blocks(&mut self) {
-        let old = std::mem::take(&mut self.state.blocks);
-        let omega = std::mem::take(&mut self.state.omega);
-        for range in old.ranges().filter(|range| omega[range.clone()].iter().any(|&w| w != 0.0)) {
-            self.state.blocks.push(old.columns[range.clone()].iter().copied());
-            self.state.omega.extend_from_slice(&omega[range]);
-        }
-    }
-
     fn double_cost(&mut self) -> Outcome {
         self.cost *= 2.0;
+        self.first *= 2.0;
         self.labels.costs.iter_mut().for_each(|cost| *cost *= 2.0);
         // A bound for a smaller cost is one for a larger: the optimum only grows.
         let outcome = self.refit();
-        self.drop_idle_blocks();
+        self.held.drop_idle_blocks(&mut self.state);
         outcome
     }
 
@@ -315,12 +301,9 @@ impl Run<'_> {
         Certificate { objective: self.objective, lower_bound: self.lower_bound }
     }
 
-    fn weights(&self) -> Vec<f64> {
-        self.state.blocks.gather(&self.state.omega, self.cache.len())
-    }
-
+    /// How many candidates carry weight.
     fn selected(&self) -> usize {
-        self.weights().iter().filter(|&&w| w != 0.0).count()
+        self.held.selected(&self.held.weights(&self.state)).len()
     }
 
     fn accuracy(&self) -> f64 {
@@ -330,12 +313,13 @@ impl Run<'_> {
         count as f64 / self.margins.len() as f64
     }
 
-    fn record(&mut self, outcome: &Outcome, seconds: Seconds) {
-        let weights = self.weights();
-        let terms: Vec<usize> = (0..weights.len()).filter(|&j| weights[j] != 0.0).collect();
+    fn record(&mut self, outcome: &Outcome, scored: u128, seconds: Seconds) {
+        let weights = self.held.weights(&self.state);
+        let terms: Vec<usize> = (0..weights.len()).filter(|&t| weights[t] != 0.0).collect();
         self.rounds.push(Round {
             round: self.rounds.len() + 1,
-            selected: terms.len(),
+            selected: self.held.selected(&weights).len(),
+            scored,
             cost: self.cost,
             objective: self.objective,
             lower_bound: self.lower_bound,
@@ -343,7 +327,7 @@ impl Run<'_> {
             inner_gap: outcome.gap,
             accuracy: self.accuracy(),
             bias: self.state.bias,
-            weights: terms.iter().map(|&j| weights[j]).collect(),
+            weights: terms.iter().map(|&t| weights[t]).collect(),
             terms,
             seconds,
         });
@@ -358,8 +342,8 @@ impl Run<'_> {
 
     /// A refit that brought no new feature still moved weights, or the cost: the last round becomes what it left.
     fn amend(&mut self, outcome: &Outcome) {
-        if let Some(Round { inner_iterations, seconds, .. }) = self.rounds.pop() {
-            self.record(outcome, seconds);
+        if let Some(Round { inner_iterations, scored, seconds, .. }) = self.rounds.pop() {
+            self.record(outcome, scored, seconds);
             let last = self.rounds.last_mut().expect("just recorded");
             last.inner_iterations += inner_iterations;
         }
@@ -370,24 +354,15 @@ impl Run<'_> {
         if let Some(cost) = self.machine.debias {
             self.debias(cost);
         }
-        let weights = self.weights();
-        let mut used: Vec<bool> = weights.iter().map(|&w| w != 0.0).collect();
-        self.rounds.iter().flat_map(|round| &round.terms).for_each(|&j| used[j] = true);
-        let mut terms = Vec::new();
-        let mut place = vec![usize::MAX; weights.len()];
-        for (j, (feature, round)) in self.features.iter().enumerate().filter(|(j, _)| used[*j]) {
-            place[j] = terms.len();
-            let name = self.space.name(feature);
-            terms.push(Term { name, feature: feature.clone(), round: *round, weight: weights[j] });
-        }
+        let (terms, groups) = self.number_terms();
+        let inputs = self.space.inputs();
         let training = Training {
-            n: self.space.rows() as u64,
-            m: self.space.inputs(),
-            nonzeros: self.space.nonzeros(),
+            n: inputs.rows() as u64,
+            m: inputs.dimension(),
+            nonzeros: inputs.columns().nonzeros(),
+            candidates: self.space.size(),
             accuracy: self.accuracy(),
         };
-        let mut rounds = self.rounds;
-        rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|j| *j = place[*j]);
         Model {
             loss: self.machine.loss.name().to_owned(),
             classes: self.labels.classes,
@@ -398,24 +373,45 @@ impl Run<'_> {
             certificate,
             stopped,
             training,
-            by_name: self.space.named(),
+            by_name: inputs.named(),
+            groups,
             terms,
-            rounds,
+            rounds: self.rounds,
         }
+    }
+
+    /// The terms that any round or the final model uses, with their groups; rounds then speak of terms by their new numbers.
+    fn number_terms(&mut self) -> (Vec<Term>, Vec<Group>) {
+        let weights = self.held.weights(&self.state);
+        let mut used: Vec<bool> = weights.iter().map(|&w| w != 0.0).collect();
+        self.rounds.iter().flat_map(|round| &round.terms).for_each(|&t| used[t] = true);
+        let (mut terms, mut groups) = (Vec::new(), Vec::new());
+        let mut place = vec![usize::MAX; weights.len()];
+        for taken in self.held.taken.iter().filter(|taken| used[taken.terms.clone()].contains(&true)) {
+            let round = taken.round;
+            let group = taken.name.as_ref().map(|name| {
+                groups.push(Group { name: name.clone(), size: taken.size, round });
+                groups.len() - 1
+            });
+            for t in taken.terms.clone().filter(|&t| used[t]) {
+                place[t] = terms.len();
+                let feature = self.held.features[self.held.terms[t] as usize].clone();
+                let name = self.space.name(&feature);
+                terms.push(Term { name, feature, group, round, weight: weights[t] });
+            }
+        }
+        self.rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|t| *t = place[*t]);
+        (terms, groups)
     }
 
     /// An l2 model on the selected features: the subproblem with all of them in one block.
     fn debias(&mut self, cost: f64) {
-        let weights = self.weights();
-        let columns: Vec<u32> = (0..).zip(&weights).filter(|(_, w)| **w != 0.0).map(|(j, _)| j).collect();
-        if columns.is_empty() {
+        if self.selected() == 0 {
             return;
         }
         let factor = cost / self.cost;
         self.labels.costs.iter_mut().for_each(|c| *c *= factor);
-        self.state.omega = columns.iter().map(|&j| weights[j as usize]).collect();
-        self.state.blocks = Blocks::default();
-        self.state.blocks.push(columns);
+        self.held.merge_blocks(&mut self.state);
         self.refit();
     }
 }

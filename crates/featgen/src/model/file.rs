@@ -69,6 +69,9 @@ impl Model {
                 return Err(format!("damaged model: round {} does not fit the terms", round.round));
             }
         }
+        if self.terms.iter().filter_map(|term| term.group).any(|g| g >= self.groups.len()) {
+            return Err("damaged model: a term of a group that is not there".into());
+        }
         crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;
         Ok(())
     }

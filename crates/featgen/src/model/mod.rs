@@ -33,10 +33,24 @@ pub struct Model {
     pub training: Training,
     /// Whether features of other data are found by name rather than by number.
     pub by_name: bool,
-    /// Every feature that carried weight in any round.
+    /// Every group that carried weight in any round; empty if features were selected one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
+    /// Every feature that carried weight in any round; one in several groups has a term in each.
     pub terms: Vec<Term>,
     /// The path: one entry per round.
     pub rounds: Vec<Round>,
+}
+
+/// A group of features, selected as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// What the user calls it.
+    pub name: String,
+    /// Features that belong to it, whether or not they occur in the training data.
+    pub size: usize,
+    /// The round that brought it, counted from 1.
+    pub round: usize,
 }
 
 /// A feature of the model.
@@ -46,9 +60,12 @@ pub struct Term {
     pub name: String,
     /// What it is.
     pub feature: Feature,
+    /// The group it was selected with, by its index in [`Model::groups`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<usize>,
     /// The round that brought it, counted from 1.
     pub round: usize,
-    /// Its weight in the final model; 0 if only earlier rounds used it.
+    /// Its weight in the final model; 0 if only earlier rounds used it. A feature in several groups weighs their sum.
     pub weight: f64,
 }
 
@@ -61,6 +78,8 @@ pub struct Training {
     pub m: u64,
     /// Stored values.
     pub nonzeros: u64,
+    /// Features, or groups of them, to choose from.
+    pub candidates: u128,
     /// Part of the instances that the final model classifies rightly.
     pub accuracy: f64,
 }
@@ -85,13 +104,26 @@ impl Certificate {
     }
 }
 
+/// A group that carries weight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selected<'a> {
+    /// The group.
+    pub group: &'a Group,
+    /// The length of its vector of weights.
+    pub norm: f64,
+    /// Its features that carry weight, most important first.
+    pub terms: Vec<&'a Term>,
+}
+
 /// One round: a point of the path of feature counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     /// Counted from 1.
     pub round: usize,
-    /// Features that carry weight after it.
+    /// Features, or groups where there are groups, that carry weight after it.
     pub selected: usize,
+    /// Candidates whose scores were computed to find what it brought; all others were known to be worse.
+    pub scored: u128,
     /// The cost in force.
     pub cost: f64,
     /// The subproblem's objective at these weights.
@@ -137,7 +169,33 @@ impl Model {
         terms
     }
 
-    /// The model as it was at the last round with `features` features; `None` if no round had that many.
+    /// The groups that carry weight, that of the largest norm first, each with its terms, that of the largest weight first.
+    pub fn selected_groups(&self) -> Vec<Selected<'_>> {
+        let mut by_group: Vec<Vec<&Term>> = vec![Vec::new(); self.groups.len()];
+        for term in self.selected() {
+            if let Some(terms) = term.group.and_then(|g| by_group.get_mut(g)) {
+                terms.push(term);
+            }
+        }
+        let norm = |terms: &[&Term]| terms.iter().map(|term| term.weight * term.weight).sum::<f64>().sqrt();
+        let mut selected: Vec<Selected<'_>> = self
+            .groups
+            .iter()
+            .zip(by_group)
+            .filter(|(_, terms)| !terms.is_empty())
+            .map(|(group, terms)| Selected { group, norm: norm(&terms), terms })
+            .collect();
+        selected.sort_by(|a, b| b.norm.total_cmp(&a.norm));
+        selected
+    }
+
+    /// How many features, or groups where there are groups, carry weight: what a run with a wanted number counts.
+    pub fn count(&self) -> usize {
+        if self.groups.is_empty() { self.selected().len() } else { self.selected_groups().len() }
+    }
+
+    /// The model as it was at the last round with `features` features (groups, where there are groups); `None` if no
+    /// round had that many.
     pub fn at(&self, features: usize) -> Option<Self> {
         let round = self.rounds.iter().rposition(|r| r.selected == features)?;
         let mut model = self.clone();

@@ -1,17 +1,26 @@
 //! Who proposes features. A space knows features and their scores; whether it stores them is its own affair.
 
+mod group;
+mod groupfile;
+mod inputs;
 mod linear;
 mod topb;
+mod tree;
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
+pub use groupfile::{TreeFormat, read_groups, read_tree};
+pub use inputs::Inputs;
 pub use linear::LinearSpace;
+use topb::Tops;
 pub use topb::{Scored, TopB};
+pub use tree::{Tree, TreeSpace};
 
 use crate::data::Column;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// One feature, in the vocabulary that spaces and models share: enough to compute it from a raw instance.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -38,48 +47,93 @@ mod from_one {
     }
 }
 
-/// A set of features to choose from, each with a score for a given `v = alpha * y`.
-///
-/// Two operations are all the machine needs: find the best-scored features, and generate their columns.
-pub trait FeatureSpace: Sync {
-    /// Number of instances.
-    fn rows(&self) -> usize;
+/// What a space proposes and a machine selects as a whole: a feature, or a group of features.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Candidate {
+    /// A feature for itself.
+    Feature(Feature),
+    /// A group of the space, counted from 0.
+    Group(u32),
+}
 
-    /// Number of features to choose from.
+/// What a candidate consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// What a user calls the group; `None` if the candidate is just a feature.
+    pub name: Option<String>,
+    /// Features that belong to it, whether or not they occur in the data.
+    pub size: usize,
+    /// Those that occur.
+    pub features: Vec<Feature>,
+    /// `1 / eta`: its columns count times this, and so does its score (math: section 5, group weights).
+    pub scale: f64,
+}
+
+impl Group {
+    /// A candidate that is a single feature.
+    fn alone(candidate: &Candidate) -> Result<Self> {
+        match candidate {
+            Candidate::Feature(feature) => {
+                Ok(Self { name: None, size: 1, features: vec![feature.clone()], scale: 1.0 })
+            }
+            Candidate::Group(g) => Err(Error::Data(format!("no group {g} in a space of single features"))),
+        }
+    }
+}
+
+/// A set of candidates to choose from, each with a score for a given `v = alpha * y`.
+///
+/// Two operations are all the machine needs: find the best-scored candidates, and generate their columns.
+pub trait FeatureSpace: Sync {
+    /// The input features that everything is made of.
+    fn inputs(&self) -> &Inputs<'_>;
+
+    /// Number of candidates.
     fn size(&self) -> u128;
 
-    /// Number of input features.
-    fn inputs(&self) -> u64;
-
-    /// Number of stored input values.
-    fn nonzeros(&self) -> u64;
-
-    /// The worst-case analysis (Algorithms 2 and 5 of the paper): the `budget` features of largest score, exactly, ties
-    /// broken by the smaller feature; and the same among features that are not in `taken`.
+    /// The worst-case analysis (Algorithms 2 and 5 of the paper): the `budget` candidates of largest score, exactly, ties
+    /// broken by the smaller candidate; and the same among those that are not in `taken`.
     ///
-    /// The score of a feature is `|sum_i v_i x_i|`; features of score 0 are never proposed.
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Feature>) -> Result<WorstCase>;
+    /// The score of a feature is `|sum_i v_i x_i|`, that of a group the length of its features' vector of them over the
+    /// group's weight; candidates of score 0 are never proposed.
+    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase>;
+
+    /// What a candidate consists of.
+    fn group(&self, candidate: &Candidate) -> Result<Group>;
 
     /// The columns of `features` on the training data.
-    fn generate(&self, features: &[Feature]) -> Result<Vec<Column>>;
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Column>> {
+        self.inputs().generate(features)
+    }
 
     /// What a user calls `feature`.
-    fn name(&self, feature: &Feature) -> String;
-
-    /// Whether names, rather than numbers, tell input features apart.
-    fn named(&self) -> bool;
+    fn name(&self, feature: &Feature) -> String {
+        self.inputs().name(feature)
+    }
 }
 
 /// What a worst-case analysis finds, best first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WorstCase {
-    /// The best of all features: they make the lower bound.
-    pub best: Vec<Scored<Feature>>,
+    /// The best of all candidates: they make the lower bound.
+    pub best: Vec<Scored<Candidate>>,
     /// The best of those not taken yet: they make the next block.
-    pub fresh: Vec<Scored<Feature>>,
+    pub fresh: Vec<Scored<Candidate>>,
+    /// Candidates whose score was computed; all others were known to be worse without it.
+    pub scored: u128,
 }
 
 impl WorstCase {
+    /// From the best of all and the best of the fresh, given by whatever a space finds its candidates by.
+    fn new<T: Ord>(tops: Tops<T>, scored: u128, candidate: impl Fn(T) -> Candidate) -> Self {
+        let named = |top: TopB<T>| {
+            let of = |s: Scored<T>| Scored { score: s.score, item: candidate(s.item) };
+            top.into_sorted().into_iter().map(of).collect()
+        };
+        Self { best: named(tops.best), fresh: named(tops.fresh), scored }
+    }
+
     /// The sum of squared scores of the best: the dual norm's square (math: sum of the B largest s_g).
     pub fn top(&self) -> f64 {
         self.best.iter().map(|scored| scored.score * scored.score).sum()

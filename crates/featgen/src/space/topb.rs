@@ -92,6 +92,39 @@ impl<T: Ord> TopB<T> {
     }
 }
 
+/// What a worst-case analysis keeps: the best of all items, and of those that are not taken yet.
+#[derive(Debug, Clone)]
+pub(super) struct Tops<T> {
+    pub(super) best: TopB<T>,
+    pub(super) fresh: TopB<T>,
+}
+
+impl<T: Ord + Copy> Tops<T> {
+    pub(super) fn new(budget: usize) -> Self {
+        Self { best: TopB::new(budget), fresh: TopB::new(budget) }
+    }
+
+    /// Offers an item; `taken` are sorted. Items of score 0 are never kept.
+    pub(super) fn offer(&mut self, score: f64, item: T, taken: &[T]) {
+        // Whoever is not among the fresh, taken or not, is not among the best of all either.
+        if score > 0.0 && score >= self.threshold() {
+            self.best.offer(score, item);
+            if taken.binary_search(&item).is_err() {
+                self.fresh.offer(score, item);
+            }
+        }
+    }
+
+    /// The score that an item must reach to have a chance.
+    pub(super) fn threshold(&self) -> f64 {
+        self.fresh.threshold()
+    }
+
+    pub(super) fn merge(self, other: Self) -> Self {
+        Self { best: self.best.merge(other.best), fresh: self.fresh.merge(other.fresh) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,7 +53,7 @@ impl Problem<'_> {
     fn block_products(&self, blocks: &Blocks, w: &[f64]) -> Vec<Vec<f64>> {
         let product = |range: std::ops::Range<usize>| {
             let mut weights = vec![0.0; self.cache.len()];
-            blocks.columns[range.clone()].iter().zip(&w[range]).for_each(|(&j, w)| weights[j as usize] += w);
+            range.for_each(|k| weights[blocks.columns[k] as usize] += blocks.scales[k] * w[k]);
             self.cache.apply(&weights)
         };
         blocks.ranges().map(product).collect()
@@ -106,7 +106,7 @@ impl Subproblem for Apg {
                 break gap;
             }
             iterations += 1;
-            let pull: Vec<f64> = blocks.columns.iter().map(|&j| c[j as usize]).collect();
+            let pull: Vec<f64> = (0..at.w.len()).map(|k| blocks.pull(k, &c)).collect();
             let pulled = problem.block_products(&blocks, &pull);
             let rounding = ROUNDING * here.value.abs();
             tau *= if measurable { ETA } else { 1.0 };

@@ -39,10 +39,14 @@ pub struct Problem<'a> {
 }
 
 /// Blocks of cached columns, one after the other.
+///
+/// A coordinate is a cached column times a scale: groups with weights scale their columns, and never copy them.
 #[derive(Debug, Clone, Default)]
 pub struct Blocks {
     /// The cached column of every coordinate.
     pub columns: Vec<u32>,
+    /// What it is multiplied by.
+    pub scales: Vec<f64>,
     /// Where each block ends among the coordinates.
     pub ends: Vec<usize>,
 }
@@ -68,9 +72,12 @@ impl Blocks {
         (0..self.len()).map(|h| self.range(h))
     }
 
-    /// Adds a block.
-    pub fn push(&mut self, columns: impl IntoIterator<Item = u32>) {
-        self.columns.extend(columns);
+    /// Adds a block of columns with their scales.
+    pub fn push(&mut self, coordinates: impl IntoIterator<Item = (u32, f64)>) {
+        for (column, scale) in coordinates {
+            self.columns.push(column);
+            self.scales.push(scale);
+        }
         self.ends.push(self.columns.len());
     }
 
@@ -87,8 +94,13 @@ impl Blocks {
     /// Weights per cached column: `w_j = sum over coordinates of j`.
     pub fn gather(&self, x: &[f64], width: usize) -> Vec<f64> {
         let mut w = vec![0.0; width];
-        self.columns.iter().zip(x).for_each(|(&j, x)| w[j as usize] += x);
+        (0..x.len()).for_each(|k| w[self.columns[k] as usize] += self.scales[k] * x[k]);
         w
+    }
+
+    /// What a vector over cached columns, such as a gradient, is for coordinate `k`.
+    pub fn pull(&self, k: usize, c: &[f64]) -> f64 {
+        self.scales[k] * c[self.columns[k] as usize]
     }
 
     /// The regulariser's side of the duality gap at weights `x` whose gradient (of the loss, per cached column) is `-c`:
@@ -98,7 +110,7 @@ impl Blocks {
         for range in self.ranges() {
             let (mut xx, mut cc) = (0.0, 0.0);
             for k in range {
-                let c = c[self.columns[k] as usize];
+                let c = self.pull(k, c);
                 xx += x[k] * x[k];
                 cc += c * c;
                 product += c * x[k];

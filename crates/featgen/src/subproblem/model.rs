@@ -67,31 +67,32 @@ impl Quadratic<'_> {
         out
     }
 
-    fn diagonal(&self, j: usize) -> f64 {
-        let eliminated = self.shift.map_or(0.0, |(p, part)| p[j] * p[j] * part);
-        (self.gram.column(j)[j] - eliminated).max(0.0)
+    /// H between two coordinates.
+    fn entry(&self, k: usize, l: usize) -> f64 {
+        let Blocks { columns, scales, .. } = self.blocks;
+        let (i, j) = (columns[k] as usize, columns[l] as usize);
+        let eliminated = self.shift.map_or(0.0, |(p, part)| p[i] * p[j] * part);
+        scales[k] * scales[l] * (self.gram.column(i)[j] - eliminated)
     }
 
-    fn entry(&self, j: u32, k: u32) -> f64 {
-        let (j, k) = (j as usize, k as usize);
-        let eliminated = self.shift.map_or(0.0, |(p, part)| p[j] * p[k] * part);
-        self.gram.column(j)[k] - eliminated
+    fn diagonal(&self, k: usize) -> f64 {
+        self.entry(k, k).max(0.0)
     }
 
     fn shape(&self, h: usize) -> Shape {
-        let columns = &self.blocks.columns[self.blocks.range(h)];
-        let width = columns.len();
+        let range = self.blocks.range(h);
+        let (first, width) = (range.start, range.len());
         if width <= WIDEST_SPECTRUM {
-            let curvature = Mat::from_fn(width, width, |r, c| self.entry(columns[r], columns[c]));
+            let curvature = Mat::from_fn(width, width, |r, c| self.entry(first + r, first + c));
             if let Ok(eigen) = curvature.self_adjoint_eigen(Side::Lower) {
                 let values = (0..width).map(|k| eigen.S()[k].max(0.0)).collect();
                 let vectors = (0..width).flat_map(|c| (0..width).map(move |r| (r, c)));
                 return Shape::Spectrum(values, vectors.map(|(r, c)| eigen.U()[(r, c)]).collect());
             }
         }
-        let row = |&j: &u32| -> f64 { columns.iter().map(|&k| self.entry(j, k).abs()).sum() };
-        let trace: f64 = columns.iter().map(|&j| self.diagonal(j as usize)).sum();
-        Shape::Bound(columns.iter().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE))
+        let row = |k: usize| -> f64 { range.clone().map(|l| self.entry(k, l).abs()).sum() };
+        let trace: f64 = range.clone().map(|k| self.diagonal(k)).sum();
+        Shape::Bound(range.clone().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE))
     }
 }
 
@@ -193,19 +194,18 @@ impl<'a> Minimiser<'a> {
     fn sweep(&mut self) {
         let blocks = self.quadratic.blocks;
         for (h, range) in blocks.ranges().enumerate() {
-            let columns = &blocks.columns[range.clone()];
-            let r: Vec<f64> = columns.iter().map(|&j| self.residual[j as usize]).collect();
+            let r: Vec<f64> = range.clone().map(|k| blocks.pull(k, &self.residual)).collect();
             let rest: f64 = self.norms.iter().enumerate().map(|(k, n)| if k == h { 0.0 } else { *n }).sum();
             let shape = self.shapes[h].get_or_insert_with(|| self.quadratic.shape(h));
             let u = shape.minimise(&self.x[range.clone()], &r, rest);
             self.norms[h] = norm(&u);
             let mut eliminated = 0.0;
-            for ((x, u), &j) in self.x[range].iter_mut().zip(u).zip(columns) {
-                let change = u - *x;
-                *x = u;
+            for (k, u) in range.zip(u) {
+                let (j, change) = (blocks.columns[k] as usize, blocks.scales[k] * (u - self.x[k]));
+                self.x[k] = u;
                 if change != 0.0 {
-                    kernels::add_scaled(-change, self.quadratic.gram.column(j as usize), &mut self.residual);
-                    eliminated += self.quadratic.shift.map_or(0.0, |(p, part)| change * p[j as usize] * part);
+                    kernels::add_scaled(-change, self.quadratic.gram.column(j), &mut self.residual);
+                    eliminated += self.quadratic.shift.map_or(0.0, |(p, part)| change * p[j] * part);
                 }
             }
             if let Some((p, _)) = self.quadratic.shift.filter(|_| eliminated != 0.0) {
@@ -225,7 +225,7 @@ impl<'a> Minimiser<'a> {
         let mut gradient = vec![0.0; self.x.len()];
         for (h, range) in &live {
             for k in range.clone() {
-                let pull = self.residual[blocks.columns[k] as usize];
+                let pull = blocks.pull(k, &self.residual);
                 gradient[k] = pull - total / self.norms[*h] * self.x[k];
             }
         }
@@ -256,13 +256,12 @@ impl<'a> Minimiser<'a> {
 
     /// Conjugate gradients, preconditioned by the diagonal. Says whether they got there.
     fn iterate(&self, live: &[Live], total: f64, mut r: Vec<f64>, most: usize) -> (Vec<f64>, bool) {
-        let blocks = self.quadratic.blocks;
         let mut scale = vec![0.0; r.len()];
         for (h, range) in live {
             for k in range.clone() {
                 let along = self.x[k] / self.norms[*h];
                 let curve = total / self.norms[*h] * (1.0 - along * along) + along * along;
-                scale[k] = 1.0 / (self.quadratic.diagonal(blocks.columns[k] as usize) + curve);
+                scale[k] = 1.0 / (self.quadratic.diagonal(k) + curve);
             }
         }
         let precondition = |r: &[f64]| r.iter().zip(&scale).map(|(r, s)| r * s).collect::<Vec<f64>>();
@@ -296,7 +295,6 @@ impl<'a> Minimiser<'a> {
     fn factorise(&self, live: &[Live], total: f64, r: &[f64]) -> Option<Vec<f64>> {
         let at: Vec<(usize, usize)> =
             live.iter().flat_map(|(h, range)| range.clone().map(|k| (*h, k))).collect();
-        let columns = &self.quadratic.blocks.columns;
         let mut matrix = Mat::from_fn(at.len(), at.len(), |i, j| {
             if i < j {
                 return 0.0; // only the lower triangle is read
@@ -305,7 +303,7 @@ impl<'a> Minimiser<'a> {
             let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
             let turn =
                 if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
-            self.quadratic.entry(columns[k], columns[l]) + unit + turn
+            self.quadratic.entry(k, l) + unit + turn
         });
         let trace: f64 = (0..at.len()).map(|i| matrix[(i, i)]).sum();
         (0..at.len()).for_each(|i| matrix[(i, i)] += 1e-15 * trace);
@@ -330,8 +328,7 @@ impl<'a> Minimiser<'a> {
             let (length, along) = (self.norms[*h], along(*h, range));
             for k in range.clone() {
                 let unit = self.x[k] / length;
-                out[k] =
-                    image[blocks.columns[k] as usize] + unit * sum + total / length * (d[k] - unit * along);
+                out[k] = blocks.pull(k, &image) + unit * sum + total / length * (d[k] - unit * along);
             }
         }
         out
@@ -345,9 +342,8 @@ impl<'a> Minimiser<'a> {
         for (h, range) in live {
             let (mut xd, mut dd) = (0.0, 0.0);
             for k in range.clone() {
-                let j = blocks.columns[k] as usize;
-                linear -= self.residual[j] * d[k];
-                square += moved[j] * d[k];
+                linear -= blocks.pull(k, &self.residual) * d[k];
+                square += blocks.pull(k, moved) * d[k];
                 xd += self.x[k] * d[k];
                 dd += d[k] * d[k];
             }

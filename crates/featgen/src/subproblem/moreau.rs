@@ -40,9 +40,7 @@ mod tests {
             u in prop::collection::vec(-5.0f64..5.0, 6), tau in 0.01f64..100.0,
         ) {
             let mut blocks = Blocks::default();
-            blocks.push([0]);
-            blocks.push([1, 2]);
-            blocks.push([3, 4, 5]);
+            [0..1, 1..3, 3..6].into_iter().for_each(|columns| blocks.push(columns.map(|j| (j, 1.0))));
             let mut x = u.clone();
             for (range, factor) in blocks.ranges().zip(shrink_factors(&blocks, &u, tau)) {
                 x[range].iter_mut().for_each(|x| *x *= factor);

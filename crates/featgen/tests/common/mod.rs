@@ -250,3 +250,45 @@ pub(crate) fn norm_squared(w: &[f64], k: usize) -> f64 {
     }
     w.iter().filter(|w| **w != 0.0).map(|w| w.abs() * w.abs().max(high)).sum()
 }
+
+/// Random groups of `m` features that form a tree, in random order.
+pub(crate) fn nested(rng: &mut ChaCha8Rng, m: usize) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..m).collect();
+    for k in (1..m).rev() {
+        order.swap(k, rng.random_range(0..=k));
+    }
+    let mut groups = Vec::new();
+    let mut open = vec![0..m];
+    while let Some(range) = open.pop() {
+        if rng.random_bool(0.8) {
+            groups.push(order[range.clone()].to_vec());
+        }
+        if range.len() > 1 {
+            let middle = rng.random_range(range.start + 1..range.end);
+            let parts = [range.start..middle, middle..range.end];
+            open.extend(parts.into_iter().filter(|_| rng.random_bool(0.9)));
+        }
+    }
+    if groups.is_empty() {
+        groups.push(order);
+    }
+    groups.iter_mut().for_each(|group| group.sort_unstable());
+    for k in (1..groups.len()).rev() {
+        groups.swap(k, rng.random_range(0..=k));
+    }
+    groups
+}
+
+/// Random groups of `m` features that may overlap.
+pub(crate) fn overlapping(rng: &mut ChaCha8Rng, m: usize) -> Vec<Vec<usize>> {
+    let count = rng.random_range(1..=m + 2);
+    let one = |_| {
+        let part = rng.random_range(0.05..0.5);
+        let mut group: Vec<usize> = (0..m).filter(|_| rng.random_bool(part)).collect();
+        if group.is_empty() {
+            group.push(rng.random_range(0..m));
+        }
+        group
+    };
+    (0..count).map(one).collect()
+}

@@ -17,7 +17,8 @@ mod svmlight;
 
 use std::path::{Path, PathBuf};
 
-use self::source::{Format, Source};
+use self::source::Format;
+pub(crate) use self::source::Source;
 use self::spellings::Spellings;
 use super::{Columns, Dataset, Labels, Names};
 use crate::error::{Error, Place, Result};
@@ -273,7 +274,7 @@ fn for_each_text_line(
 }
 
 /// A token as a message shows it: short, and without characters that a terminal would act on.
-fn quoted(token: &[u8]) -> String {
+pub(crate) fn quoted(token: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(token);
     let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();

@@ -22,7 +22,7 @@ const LINE_LIMIT: usize = 1 << 30;
 pub(super) const PADDING: usize = 64;
 
 /// An open input: its bytes after decompression, the first of them already known.
-pub(super) struct Source {
+pub(crate) struct Source {
     name: String,
     bytes: Box<dyn Read + Send>,
     head: Vec<u8>,
@@ -45,7 +45,7 @@ pub(super) enum Format {
 
 impl Source {
     /// Opens a file, or standard input for `-`.
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         if name == "-" {
             return Self::layered(name, Box::new(io::stdin()), None);
@@ -87,7 +87,7 @@ impl Source {
     }
 
     /// The input's name, for messages.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -97,12 +97,12 @@ impl Source {
     }
 
     /// Bad input somewhere in this source.
-    pub(super) fn error(&self, reason: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, reason: impl Into<String>) -> Error {
         Error::input(self.name.as_str(), reason)
     }
 
     /// What a failure to read means: a refusal of the system, or damage that a decompressor found.
-    pub(super) fn read_error(&self, error: io::Error) -> Error {
+    pub(crate) fn read_error(&self, error: io::Error) -> Error {
         if self.compressed && error.raw_os_error().is_none() {
             self.error(format!("the compressed data are damaged or incomplete ({error})"))
         } else {
@@ -160,7 +160,7 @@ impl Source {
     }
 
     /// The first line that is neither blank nor a comment, without blanks around it; as much of it as the head holds.
-    fn first_line(&mut self) -> Result<Vec<u8>> {
+    pub(crate) fn first_line(&mut self) -> Result<Vec<u8>> {
         let mut length = 1 << 16;
         loop {
             let known = self.look(length)?.len();
@@ -177,7 +177,7 @@ impl Source {
     }
 
     /// Calls `each` with every line and its number, from 1, without the line's end.
-    pub(super) fn for_each_line(self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_line(self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         let mut reader = BufReader::with_capacity(1 << 16, self);
         let mut line = Vec::new();
         for number in 1.. {

@@ -1,0 +1,187 @@
+//! What a run holds: the columns of all candidates that were ever taken, each once, and which candidates each block is of.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::space::{Candidate, Feature, FeatureSpace};
+use crate::subproblem::{Blocks, Cache, State};
+
+/// A candidate that was taken.
+pub(super) struct Taken {
+    pub(super) candidate: Candidate,
+    /// What a user calls it, if it is a group.
+    pub(super) name: Option<String>,
+    /// Its members, with those that do not occur.
+    pub(super) size: usize,
+    /// The round that brought it.
+    pub(super) round: usize,
+    /// Its terms, one for each of its columns.
+    pub(super) terms: Range<usize>,
+    scale: f64,
+}
+
+/// Everything taken so far. Nothing here is ever forgotten, so numbers stay what they are; blocks come and go.
+pub(super) struct Held {
+    pub(super) cache: Cache,
+    /// The feature of every cached column.
+    pub(super) features: Vec<Feature>,
+    columns: HashMap<Feature, u32>,
+    pub(super) taken: Vec<Taken>,
+    index: HashMap<Candidate, u32>,
+    /// The cached column of every term: a feature in several groups has a term in each.
+    pub(super) terms: Vec<u32>,
+    /// What each block of the state is made of, in order.
+    blocks: Vec<Vec<u32>>,
+}
+
+impl Held {
+    pub(super) fn new(rows: usize) -> Self {
+        Self {
+            cache: Cache::new(rows),
+            features: Vec::new(),
+            columns: HashMap::new(),
+            taken: Vec::new(),
+            index: HashMap::new(),
+            terms: Vec::new(),
+            blocks: Vec::new(),
+        }
+    }
+
+    /// The candidates in blocks.
+    pub(super) fn in_blocks(&self) -> HashSet<Candidate> {
+        let numbers = self.blocks.iter().flatten();
+        numbers.map(|&t| self.taken[t as usize].candidate.clone()).collect()
+    }
+
+    /// Adds a block of weight 0 to the state and returns its coordinates; `None` if the same block is there already.
+    pub(super) fn add_block(
+        &mut self,
+        space: &dyn FeatureSpace,
+        block: &[Candidate],
+        round: usize,
+        state: &mut State,
+    ) -> Result<Option<Range<usize>>> {
+        self.take(space, block, round)?;
+        let mut numbers: Vec<u32> = block.iter().map(|candidate| self.index[candidate]).collect();
+        numbers.sort_unstable();
+        if self.blocks.contains(&numbers) {
+            return Ok(None);
+        }
+        state.blocks.push(self.coordinates(&numbers));
+        self.blocks.push(numbers);
+        let range = state.blocks.range(state.blocks.len() - 1);
+        state.omega.resize(range.end, 0.0);
+        Ok(Some(range))
+    }
+
+    /// Fetches what is new in a block.
+    fn take(&mut self, space: &dyn FeatureSpace, block: &[Candidate], round: usize) -> Result<()> {
+        let mut unknown = Vec::new();
+        for candidate in block.iter().filter(|candidate| !self.index.contains_key(candidate)) {
+            let group = space.group(candidate)?;
+            let first = self.terms.len();
+            for feature in group.features {
+                let next = self.columns.len() as u32;
+                let column = *self.columns.entry(feature.clone()).or_insert(next);
+                if column == next {
+                    unknown.push(feature);
+                }
+                self.terms.push(column);
+            }
+            self.taken.push(Taken {
+                candidate: candidate.clone(),
+                name: group.name,
+                size: group.size,
+                round,
+                terms: first..self.terms.len(),
+                scale: group.scale,
+            });
+        }
+        // Candidates are numbered once all are there, so that one which is twice in a block would be noticed.
+        for number in self.index.len()..self.taken.len() {
+            self.index.insert(self.taken[number].candidate.clone(), number as u32);
+        }
+        self.cache.extend(space.generate(&unknown)?);
+        self.features.extend(unknown);
+        Ok(())
+    }
+
+    /// The columns of a block, in order, with their scales.
+    ///
+    /// A column that several of its groups hold is one coordinate: the least `a^2 + b^2` with `s a + t b = x` is
+    /// `x^2 / (s^2 + t^2)`, so their latent copies act as one copy with the scale `sqrt(s^2 + t^2)`.
+    fn coordinates(&self, block: &[u32]) -> Vec<(u32, f64)> {
+        let squares = self.squared_scales(block);
+        squares.into_iter().map(|(column, square)| (column, square.sqrt())).collect()
+    }
+
+    /// The sum of squared scales over the groups of a block, for each of its columns, in order.
+    fn squared_scales(&self, block: &[u32]) -> Vec<(u32, f64)> {
+        let mut all: Vec<(u32, f64)> = Vec::new();
+        for taken in block.iter().map(|&t| &self.taken[t as usize]) {
+            let square = taken.scale * taken.scale;
+            all.extend(self.terms[taken.terms.clone()].iter().map(|&column| (column, square)));
+        }
+        all.sort_by_key(|&(column, _)| column);
+        all.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0.0 };
+            same
+        });
+        all
+    }
+
+    /// The weight of every term: what a block gives to a column is shared by the block's groups that hold it, as their
+    /// squared scales are.
+    pub(super) fn weights(&self, state: &State) -> Vec<f64> {
+        let mut weights = vec![0.0; self.terms.len()];
+        let Blocks { columns, scales, .. } = &state.blocks;
+        for (range, block) in state.blocks.ranges().zip(&self.blocks) {
+            let squares = self.squared_scales(block);
+            let coordinate =
+                |column: u32| columns[range.clone()].binary_search(&column).expect("a column of the block");
+            for taken in block.iter().map(|&t| &self.taken[t as usize]) {
+                for term in taken.terms.clone() {
+                    let at = coordinate(self.terms[term]);
+                    let share = taken.scale * taken.scale / squares[at].1;
+                    let k = range.start + at;
+                    weights[term] += scales[k] * state.omega[k] * share;
+                }
+            }
+        }
+        weights
+    }
+
+    /// The candidates that carry weight, by number.
+    pub(super) fn selected(&self, weights: &[f64]) -> Vec<u32> {
+        let carries = |taken: &Taken| weights[taken.terms.clone()].iter().any(|&w| w != 0.0);
+        (0..).zip(&self.taken).filter(|(_, taken)| carries(taken)).map(|(t, _)| t).collect()
+    }
+
+    /// Blocks without weight leave; what they held may come again.
+    pub(super) fn drop_idle_blocks(&mut self, state: &mut State) {
+        let old = std::mem::take(&mut state.blocks);
+        let omega = std::mem::take(&mut state.omega);
+        let blocks = std::mem::take(&mut self.blocks);
+        for (range, block) in old.ranges().zip(blocks) {
+            if omega[range.clone()].iter().any(|&w| w != 0.0) {
+                state.blocks.push(range.clone().map(|k| (old.columns[k], old.scales[k])));
+                state.omega.extend_from_slice(&omega[range]);
+                self.blocks.push(block);
+            }
+        }
+    }
+
+    /// Puts all columns of the candidates that carry weight into one block, as they are, with the weights they have.
+    pub(super) fn merge_blocks(&mut self, state: &mut State) {
+        let selected = self.selected(&self.weights(state));
+        let weights = state.blocks.gather(&state.omega, self.cache.len());
+        let columns: Vec<u32> =
+            self.squared_scales(&selected).into_iter().map(|(column, _)| column).collect();
+        state.omega = columns.iter().map(|&column| weights[column as usize]).collect();
+        state.blocks = Blocks::default();
+        state.blocks.push(columns.into_iter().map(|column| (column, 1.0)));
+        self.blocks = vec![selected];
+    }
+}

@@ -1,0 +1,279 @@
+//! Groups of input features, selected as a whole: disjoint, or overlapping as latent copies (section 2.3 of the paper).
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use super::topb::Tops;
+use super::{Candidate, FeatureSpace, Group, Inputs, WorstCase};
+use crate::error::{Error, Place, Result};
+
+/// A group of more features is refused, or in a tree never proposed: it would be fitted as a whole.
+pub const MOST_MEMBERS: usize = 1 << 16;
+
+/// How much a group's size counts against it: its score is `s_g / eta_g^2`, its norm `eta_g^2 ||w_g||^2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupWeight {
+    /// `eta_g = 1`: larger groups tend to win.
+    #[default]
+    None,
+    /// `eta_g = sqrt(size of g)`: groups of noise score the same on average, whatever their size.
+    Sqrt,
+}
+
+impl GroupWeight {
+    /// `eta_g^2` of a group of `size` features.
+    pub(super) fn squared(self, size: usize) -> f64 {
+        match self {
+            Self::None => 1.0,
+            Self::Sqrt => size.max(1) as f64,
+        }
+    }
+
+    /// `1 / eta_g`.
+    pub(super) fn scale(self, size: usize) -> f64 {
+        1.0 / self.squared(size).sqrt()
+    }
+}
+
+/// Lists of features, one after the other, with the names of the groups.
+///
+/// Features are kept as positions of a storage: four bytes a member, and that is all that grows with the lists.
+#[derive(Debug, Clone)]
+pub struct Groups {
+    /// Increasing within a group; members that do not occur come last, as [`absent`](Self::absent).
+    members: Vec<u32>,
+    ends: Vec<u64>,
+    pub(super) names: GroupNames,
+    /// Stands for every feature that does not occur: one past the last position.
+    absent: u32,
+    /// Where a file first speaks of a feature beyond the last that occurs, if it does.
+    pub(super) beyond: Option<Place>,
+}
+
+impl Groups {
+    /// No groups yet, over the columns of `inputs`.
+    pub fn over(inputs: &Inputs<'_>) -> Result<Self> {
+        let held = inputs.columns().len();
+        let absent = u32::try_from(held).ok().filter(|&p| p < u32::MAX);
+        let absent = absent.ok_or_else(|| Error::Data(format!("groups over {held} columns: too many")))?;
+        Ok(Self { members: Vec::new(), ends: Vec::new(), names: GroupNames::default(), absent, beyond: None })
+    }
+
+    /// Adds a group of features given by their ids, counted from 0. A group is a set: repeated ids count once.
+    pub fn push(
+        &mut self,
+        inputs: &Inputs<'_>,
+        name: Option<&str>,
+        ids: impl IntoIterator<Item = u64>,
+    ) -> Result<()> {
+        let mut ids: Vec<u64> = ids.into_iter().collect();
+        let shown = || name.map_or_else(|| (self.len() + 1).to_string(), str::to_owned);
+        if let Some(id) = ids.iter().find(|&&id| id >= inputs.dimension()) {
+            let reason = format!("group {}: no feature {}", shown(), u128::from(*id) + 1);
+            return Err(Error::Data(reason));
+        }
+        if ids.is_empty() {
+            return Err(Error::Data(format!("group {} is empty", shown())));
+        }
+        self.push_known(inputs, name, &mut ids);
+        Ok(())
+    }
+
+    /// The same with ids that exist; sorts them.
+    pub(super) fn push_known(&mut self, inputs: &Inputs<'_>, name: Option<&str>, ids: &mut Vec<u64>) {
+        ids.sort_unstable();
+        ids.dedup();
+        let first = self.members.len();
+        let columns = inputs.columns();
+        self.members.extend(ids.iter().filter_map(|&id| columns.position(id)).map(|p| p as u32));
+        self.members.resize(first + ids.len(), self.absent);
+        self.names.push(self.ends.len(), name);
+        self.ends.push(self.members.len() as u64);
+    }
+
+    /// Number of groups.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Makes every feature that occurs and is in no group a group of its own.
+    pub fn add_singletons(&mut self) {
+        let covered = self.covered();
+        self.names.rest_by_feature(self.len());
+        for position in uncovered(&covered) {
+            self.members.push(position);
+            self.ends.push(self.members.len() as u64);
+        }
+    }
+
+    /// Features that occur but are in no group: they cannot be selected.
+    pub fn left_out(&self) -> usize {
+        uncovered(&self.covered()).count()
+    }
+
+    /// Where the file first speaks of a feature beyond the last that occurs, if it does: it may be a mistake.
+    pub fn beyond(&self) -> Option<&Place> {
+        self.beyond.as_ref()
+    }
+
+    fn covered(&self) -> Vec<bool> {
+        let mut covered = vec![false; self.absent as usize + 1];
+        self.members.iter().for_each(|&p| covered[p as usize] = true);
+        covered.truncate(self.absent as usize);
+        covered
+    }
+
+    /// The members of group `g`, with those that do not occur.
+    fn listed(&self, g: usize) -> &[u32] {
+        let first = if g == 0 { 0 } else { self.ends[g - 1] };
+        &self.members[first as usize..self.ends[g] as usize]
+    }
+
+    /// The members of group `g` that occur, by their positions.
+    pub(super) fn present(&self, g: usize) -> &[u32] {
+        let listed = self.listed(g);
+        &listed[..listed.partition_point(|&p| p < self.absent)]
+    }
+
+    /// Number of members of group `g`, with those that do not occur.
+    pub(super) fn size(&self, g: usize) -> usize {
+        self.listed(g).len()
+    }
+
+    /// Number of columns that the groups are over.
+    pub(super) fn columns(&self) -> usize {
+        self.absent as usize
+    }
+}
+
+/// Positions that nothing covers.
+pub(super) fn uncovered(covered: &[bool]) -> impl Iterator<Item = u32> + '_ {
+    (0..).zip(covered).filter(|(_, covered)| !**covered).map(|(position, _)| position)
+}
+
+/// The names of groups in one piece of text; nothing at all while no group has a name.
+#[derive(Debug, Clone, Default)]
+pub(super) struct GroupNames {
+    text: String,
+    ends: Vec<u64>,
+    /// From this group on, groups are single features and called like them.
+    by_feature: Option<usize>,
+}
+
+impl GroupNames {
+    /// Names group `g`; groups are named in order, and may have no name.
+    pub(super) fn push(&mut self, g: usize, name: Option<&str>) {
+        if let Some(name) = name {
+            self.ends.resize(g, self.text.len() as u64);
+            self.text.push_str(name);
+            self.ends.push(self.text.len() as u64);
+        }
+    }
+
+    /// Says that all groups from `g` on are single features.
+    pub(super) fn rest_by_feature(&mut self, g: usize) {
+        self.by_feature.get_or_insert(g);
+    }
+
+    /// The name of group `g`, if it has one of its own.
+    pub(super) fn get(&self, g: usize) -> Option<&str> {
+        let end = *self.ends.get(g)? as usize;
+        let first = if g == 0 { 0 } else { self.ends[g - 1] as usize };
+        Some(&self.text[first..end]).filter(|name| !name.is_empty())
+    }
+
+    /// What a user calls group `g`, whose first feature is given: its name, its feature's, or its number.
+    pub(super) fn show(&self, g: usize, inputs: &Inputs<'_>, first: Option<u32>) -> String {
+        let by_feature = first.filter(|_| self.by_feature.is_some_and(|from| g >= from));
+        match (self.get(g), by_feature) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(position)) => inputs.name(&inputs.feature(position as usize)),
+            (None, None) => (g + 1).to_string(),
+        }
+    }
+}
+
+/// Groups of input features to choose from.
+pub struct GroupSpace<'a> {
+    inputs: Inputs<'a>,
+    groups: Groups,
+    weight: GroupWeight,
+}
+
+/// Groups that one task scores.
+const TASK: usize = 1 << 12;
+
+impl<'a> GroupSpace<'a> {
+    /// These groups of the features of `inputs`, over which they were made.
+    pub fn new(inputs: Inputs<'a>, groups: Groups, weight: GroupWeight) -> Result<Self> {
+        if groups.columns() != inputs.columns().len() {
+            return Err(Error::Data("the groups belong to other data".into()));
+        }
+        Ok(Self { inputs, groups, weight })
+    }
+}
+
+impl FeatureSpace for GroupSpace<'_> {
+    fn inputs(&self) -> &Inputs<'_> {
+        &self.inputs
+    }
+
+    fn size(&self) -> u128 {
+        self.groups.len() as u128
+    }
+
+    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+        let count = self.groups.len();
+        let mut squares = self.inputs.squares(v)?;
+        squares.push(0.0); // what does not occur
+        let (budget, taken) = (budget.min(count), taken_groups(taken));
+        let score = |task: usize| {
+            let mut tops = Tops::new(budget);
+            for g in task * TASK..count.min((task + 1) * TASK) {
+                let members = self.groups.listed(g);
+                let sum: f64 = members.iter().map(|&p| squares[p as usize]).sum();
+                tops.offer((sum / self.weight.squared(members.len())).sqrt(), g as u32, &taken);
+            }
+            tops
+        };
+        let tops = (0..count.div_ceil(TASK)).into_par_iter().map(score).reduce_with(Tops::merge);
+        Ok(WorstCase::new(tops.unwrap_or_else(|| Tops::new(0)), count as u128, Candidate::Group))
+    }
+
+    fn group(&self, candidate: &Candidate) -> Result<Group> {
+        let g = group_number(candidate, self.groups.len())?;
+        let present = self.groups.present(g);
+        let size = self.groups.size(g);
+        Ok(Group {
+            name: Some(self.groups.names.show(g, &self.inputs, present.first().copied())),
+            size,
+            features: present.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
+            scale: self.weight.scale(size),
+        })
+    }
+}
+
+/// The groups among candidates, in order.
+pub(super) fn taken_groups(taken: &HashSet<Candidate>) -> Vec<u32> {
+    let number = |candidate: &Candidate| match candidate {
+        Candidate::Group(g) => Some(*g),
+        Candidate::Feature(_) => None,
+    };
+    let mut groups: Vec<u32> = taken.iter().filter_map(number).collect();
+    groups.sort_unstable();
+    groups
+}
+
+/// The number of a candidate that is one of `count` groups.
+pub(super) fn group_number(candidate: &Candidate, count: usize) -> Result<usize> {
+    match candidate {
+        Candidate::Group(g) if (*g as usize) < count => Ok(*g as usize),
+        other => Err(Error::Data(format!("no group {other:?} among {count}"))),
+    }
+}

@@ -1,0 +1,141 @@
+//! The input features, as every space sees them: their columns, their names, and how each pulls at given duals.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::Feature;
+use crate::data::{Column, Columns, Dataset, Names};
+use crate::error::{Error, Result};
+
+/// The columns of a storage, with names where there are any.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    columns: &'a dyn Columns,
+    names: Option<&'a Names>,
+}
+
+/// Sums whose squares stay finite with room to spare.
+const LARGEST_SUM: f64 = 1e140;
+
+impl<'a> Inputs<'a> {
+    /// The features of a data set, with its names.
+    pub fn new(data: &'a Dataset) -> Self {
+        Self { columns: data.columns.as_ref(), names: Some(&data.names) }
+    }
+
+    /// The features of any storage, called by their numbers.
+    pub fn over(columns: &'a dyn Columns) -> Self {
+        Self { columns, names: None }
+    }
+
+    /// Where the values are.
+    pub fn columns(&self) -> &'a dyn Columns {
+        self.columns
+    }
+
+    /// Number of instances.
+    pub fn rows(&self) -> usize {
+        self.columns.rows()
+    }
+
+    /// Number of input features, with those that never occur.
+    pub fn dimension(&self) -> u64 {
+        self.columns.dimension()
+    }
+
+    /// How many features beyond the last that occurs may be spoken of without a mistake. Sparse text does not say how many
+    /// features there are, so that the last few may just not occur; arrays, tables and lists of names do.
+    pub(super) fn beyond(&self) -> u64 {
+        let (n, m) = (self.rows() as u64, self.dimension());
+        let said = !self.names().is_empty() || n.checked_mul(m) == Some(self.columns.nonzeros());
+        if said { 0 } else { m / 100 }
+    }
+
+    /// What a user calls `feature`.
+    pub fn name(&self, feature: &Feature) -> String {
+        let Feature::Input(id) = feature;
+        self.names.map_or_else(|| (u128::from(*id) + 1).to_string(), |names| names.show(*id))
+    }
+
+    /// All names, in order of feature number; may be empty.
+    pub fn names(&self) -> &'a [String] {
+        self.names.map_or(&[], Names::list)
+    }
+
+    /// Whether names, rather than numbers, tell features apart.
+    pub fn named(&self) -> bool {
+        self.names.is_some_and(Names::identify)
+    }
+
+    /// The feature whose column is at `position`.
+    pub(super) fn feature(&self, position: usize) -> Feature {
+        Feature::Input(self.columns.id(position))
+    }
+
+    /// Where the column of a feature is.
+    pub(super) fn position(&self, feature: &Feature) -> Result<usize> {
+        let Feature::Input(id) = feature;
+        self.columns.position(*id).ok_or_else(|| Error::Data(format!("no feature {}", self.name(feature))))
+    }
+
+    /// The columns of `features`.
+    pub fn generate(&self, features: &[Feature]) -> Result<Vec<Column>> {
+        let positions = features.iter().map(|f| self.position(f)).collect::<Result<Vec<_>>>()?;
+        Ok(self.columns.gather(&positions))
+    }
+
+    /// `c_j = sum_i v_i x_ij` of every column: `each` gets the sums of a range of positions, in any order and in parallel,
+    /// and what it makes of them is merged.
+    pub(super) fn pulls<T: Send>(
+        &self,
+        v: &[f64],
+        each: impl Fn(Range<usize>, &[f64]) -> T + Sync,
+        merge: impl Fn(T, T) -> T + Sync + Send,
+    ) -> Result<Option<T>> {
+        let batch = self.columns.batch();
+        let one = |k: usize| {
+            let range = k * batch..self.columns.len().min((k + 1) * batch);
+            let mut sums = vec![0.0; range.len()];
+            self.columns.dots(range.clone(), v, &mut sums);
+            self.check(range.start, &sums)?;
+            Ok(each(range, &sums))
+        };
+        let batches = self.columns.len().div_ceil(batch);
+        (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
+    }
+
+    /// `c_j^2` of every column by its position.
+    pub(super) fn squares(&self, v: &[f64]) -> Result<Vec<f64>> {
+        let batch = self.columns.batch();
+        let mut squares = vec![0.0; self.columns.len()];
+        squares.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
+            let first = k * batch;
+            self.columns.dots(first..first + out.len(), v, out);
+            self.check(first, out)?;
+            out.iter_mut().for_each(|c| *c *= *c);
+            Ok::<_, Error>(())
+        })?;
+        Ok(squares)
+    }
+
+    fn check(&self, first: usize, sums: &[f64]) -> Result<()> {
+        let bad = sums.iter().position(|c| c.is_nan() || c.abs() > LARGEST_SUM);
+        bad.map_or(Ok(()), |k| Err(self.explain(first + k)))
+    }
+
+    /// A sum that is not a number means a value that is not one: name the culprit.
+    fn explain(&self, position: usize) -> Error {
+        let name = self.name(&self.feature(position));
+        let column = match &self.columns.gather(&[position])[0] {
+            Column::Dense(values) => values.iter().copied().enumerate().collect(),
+            Column::Sparse { rows, values } => {
+                rows.iter().map(|&i| i as usize).zip(values.iter().copied()).collect::<Vec<_>>()
+            }
+        };
+        Error::Data(match column.iter().find(|(_, x)| !x.is_finite()) {
+            Some((i, x)) => format!("row {}, feature {name}: {x} is not a finite number", i + 1),
+            None => format!("feature {name}: its values are too large to compute with; scale it down"),
+        })
+    }
+}
