@@ -449,7 +449,8 @@ pub(crate) struct InspectArgs {
 #[command(after_help = "\
 Examples:
   featgen synth linear -o toy --rows 1000 --features 5000 --relevant 20
-  featgen synth linear -o big --features 1000000 --density 0.001")]
+  featgen synth linear -o big --features 1000000 --density 0.001
+  featgen synth group -o toy --rows 1000 --features 5000 --relevant 20")]
 pub(crate) struct SynthArgs {
     #[command(subcommand)]
     pub(crate) kind: SynthKind,
@@ -458,6 +459,7 @@ pub(crate) struct SynthArgs {
 #[derive(Subcommand)]
 pub(crate) enum SynthKind {
     Linear(LinearArgs),
+    Group(GroupArgs),
 }
 
 /// Two classes apart by a linear rule on a few of many normal features.
@@ -476,6 +478,53 @@ Files (and the same with `test` for `train`):
 Example:
   featgen synth linear -o toy --rows 1000 --features 5000 --relevant 20")]
 pub(crate) struct LinearArgs {
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
+
+    /// Features with a weight
+    #[arg(long, value_name = "K", default_value_t = 300)]
+    pub(crate) relevant: usize,
+}
+
+/// Two classes apart by a linear rule on a few groups of many normal features.
+///
+/// Values are drawn from N(0, 1), the weights of all features in the relevant groups from N(0, 1), and the label of x is
+/// the sign of x . w - shift. Groups are neighbouring features. The same seed makes the same data on every machine.
+#[derive(Args)]
+#[command(
+    // The paper's sizes, other than those of its problem without groups.
+    mut_arg("test_rows", |arg| arg.default_value("2000")),
+    mut_arg("features", |arg| arg.default_value("400000")),
+    after_help = "\
+Files (and the same with `test` for `train`):
+  PREFIX.train.svm         svmlight text, or
+  PREFIX.train.npy         NumPy float32, with
+  PREFIX.train.labels.txt  a label a line
+  PREFIX.groups.txt        `gN: FIRST-LAST` a line for every group, counted from 1
+  PREFIX.truth.txt         `FEATURE WEIGHT GROUP` a line for the relevant features,
+                           counted from 1; the shift stands in a comment, `# shift X`
+
+The defaults are the paper's: 6.6 GB of training data, held in memory while they are made.
+
+Example:
+  featgen synth group -o toy --rows 1000 --features 5000 --relevant 20"
+)]
+pub(crate) struct GroupArgs {
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
+
+    /// Features in a group; the last may hold fewer
+    #[arg(long, value_name = "S", default_value_t = 10)]
+    pub(crate) group_size: usize,
+
+    /// Groups whose features have weights
+    #[arg(long, value_name = "K", default_value_t = 100)]
+    pub(crate) relevant: usize,
+}
+
+/// What every kind of set is told.
+#[derive(Args)]
+pub(crate) struct SetArgs {
     /// What the names of the files begin with
     #[arg(short, long, value_name = "PREFIX")]
     pub(crate) output: PathBuf,
@@ -491,10 +540,6 @@ pub(crate) struct LinearArgs {
     /// Features
     #[arg(long, value_name = "M", default_value_t = 4096)]
     pub(crate) features: usize,
-
-    /// Features with a weight
-    #[arg(long, value_name = "K", default_value_t = 300)]
-    pub(crate) relevant: usize,
 
     /// The part of the values that are not zero, above 0 and at most 1
     #[arg(long, value_name = "D", default_value_t = 1.0, allow_negative_numbers = true)]

@@ -4,69 +4,100 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use featgen::data::Dataset;
-use featgen::synth::Linear;
+use featgen::synth::{Group, Linear, Truth};
 
-use crate::args::{LinearArgs, SynthArgs, SynthFormat, SynthKind};
+use crate::args::{GroupArgs, LinearArgs, SetArgs, SynthArgs, SynthFormat, SynthKind};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<ExitCode> {
     match &args.kind {
         SynthKind::Linear(args) => linear(args),
+        SynthKind::Group(args) => group(args),
     }
 }
 
 fn linear(args: &LinearArgs) -> anyhow::Result<ExitCode> {
-    let truth = with_suffix(&args.output, "truth.txt");
-    featgen::files::check_writable(&truth)?;
+    let &LinearArgs { ref set, relevant } = args;
+    let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
+    let problem = Linear { rows, test_rows, features, relevant, density, shift, seed };
+    let command = write_all(set, || problem.truth(), || problem.train(), || problem.test())?;
+    show_next(set, relevant, "features", command)
+}
+
+fn group(args: &GroupArgs) -> anyhow::Result<ExitCode> {
+    let &GroupArgs { ref set, group_size, relevant } = args;
+    let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
+    let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed };
+    let mut command = write_all(set, || problem.truth(), || problem.train(), || problem.test())?;
+    let groups = with_suffix(&set.output, "groups.txt");
+    problem.write_groups(&groups)?;
+    command.push(format!("--groups {}", shown(&groups)));
+    show_next(set, relevant, "groups", command)
+}
+
+/// Makes and writes what every kind has; returns the beginning of the command that learns from it.
+fn write_all(
+    args: &SetArgs,
+    truth: impl FnOnce() -> featgen::Result<Truth>,
+    train: impl FnOnce() -> featgen::Result<Dataset>,
+    test: impl FnOnce() -> featgen::Result<Dataset>,
+) -> featgen::Result<Vec<String>> {
+    let truth_file = truth_file(args);
+    featgen::files::check_writable(&truth_file)?;
+    let truth = truth()?;
     let progress = Progress::new(None);
-    progress.doing("making random numbers");
-    let problem = Linear {
-        rows: args.rows,
-        test_rows: args.test_rows,
-        features: args.features,
-        relevant: args.relevant,
-        density: args.density,
-        shift: args.shift,
-        seed: args.seed,
-    };
-    let made = problem.generate()?;
-    progress.doing("writing");
-    let as_text = match args.format {
-        SynthFormat::Auto => args.density < 1.0,
-        SynthFormat::Svm => true,
-        SynthFormat::Npy => false,
-    };
     let mut command = vec!["featgen train".to_owned()];
-    command.extend(write(&made.train, &args.output, "train", as_text, ["", "--labels "])?);
+    progress.doing("making the training set");
+    command.extend(write(train()?, args, "train", ["", "--labels "])?);
     if args.test_rows > 0 {
-        command.extend(write(&made.test, &args.output, "test", as_text, ["--test ", "--test-labels "])?);
+        progress.doing("making the test set");
+        command.extend(write(test()?, args, "test", ["--test ", "--test-labels "])?);
     }
-    made.truth.write(&truth)?;
+    truth.write(&truth_file)?;
     progress.finish();
+    Ok(command)
+}
+
+fn show_next(
+    args: &SetArgs,
+    relevant: usize,
+    things: &str,
+    mut command: Vec<String>,
+) -> anyhow::Result<ExitCode> {
     let model = with_suffix(&args.output, "model.json");
-    command.push(format!("--features {} -o {}", args.relevant, shown(&model)));
+    command.push(format!("--features {relevant} -o {}", shown(&model)));
     crate::print(|out| {
-        writeln!(out, "The {} relevant features are in {}. Next:\n", args.relevant, shown(&truth))?;
+        writeln!(out, "The {relevant} relevant {things} are in {}. Next:\n", shown(&truth_file(args)))?;
         writeln!(out, "  {}", command.join(" "))
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
+fn truth_file(args: &SetArgs) -> PathBuf {
+    with_suffix(&args.output, "truth.txt")
+}
+
 /// Writes one set; returns the arguments, after their `options`, with which `train` reads it.
+///
+/// The set is let go before the next one is made: together they may not fit in memory.
 fn write(
-    data: &Dataset,
-    prefix: &Path,
+    data: Dataset,
+    args: &SetArgs,
     set: &str,
-    as_text: bool,
     [data_option, labels_option]: [&str; 2],
 ) -> featgen::Result<Vec<String>> {
+    let as_text = match args.format {
+        SynthFormat::Auto => args.density < 1.0,
+        SynthFormat::Svm => true,
+        SynthFormat::Npy => false,
+    };
     if as_text {
-        let path = with_suffix(prefix, &format!("{set}.svm"));
+        let path = with_suffix(&args.output, &format!("{set}.svm"));
         data.write_svmlight(&path)?;
         return Ok(vec![format!("{data_option}{}", shown(&path))]);
     }
-    let path = with_suffix(prefix, &format!("{set}.npy"));
-    let labels = with_suffix(prefix, &format!("{set}.labels.txt"));
+    let path = with_suffix(&args.output, &format!("{set}.npy"));
+    let labels = with_suffix(&args.output, &format!("{set}.labels.txt"));
     data.write_npy(&path)?;
     data.write_labels(&labels)?;
     Ok(vec![format!("{data_option}{}", shown(&path)), format!("{labels_option}{}", shown(&labels))])

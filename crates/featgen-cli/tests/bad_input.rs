@@ -163,6 +163,12 @@ fn usage_and_files() {
         case("synthetic density", "", "synth linear -o out --density 1.5", 2, "--density: "),
         case("synthetic relevant", "", "synth linear -o out --features 5 --relevant 6", 2, "--relevant: "),
         case("synthetic one class", "", "synth linear -o out --rows 9 --shift 1e9", 2, "--shift: "),
+        case("synthetic size", "", "synth linear -o out --features 1000000000000000000 --density 0.5", 1, "4096 x 1000000000000000000 values do not fit in memory"),
+        case("synthetic group size", "", "synth group -o out --features 50 --group-size 0", 2, "--group-size: must be within 1 and the number of features, 50, not 0"),
+        case("synthetic group too large", "", "synth group -o out --features 9", 2, "--group-size: must be within 1 and the number of features, 9, not 10"),
+        case("synthetic relevant groups", "", "synth group -o out --features 50 --relevant 6", 2, "--relevant: must be within 1 and the number of groups, 5, not 6"),
+        case("synthetic groups of one class", "", "synth group -o out --rows 9 --features 50 --relevant 2 --shift -1e9", 2, "--shift: "),
+        case("synthetic folder for groups", "", "synth group -o no/out", 1, "no/out.truth.txt: there is no folder no"),
         case("synthetic folder", "", "synth linear -o no/out", 1, "no/out.truth.txt: there is no folder no"),
         case("demo selects too many", "", "demo --features 9 --relevant 2 --select 10", 2, "--select: "),
     ]);

@@ -137,6 +137,29 @@ fn formats_hold_the_same_data() {
 }
 
 #[test]
+fn groups_are_made_with_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = "--rows 200 --test-rows 100 --features 61 --group-size 4 --relevant 5 --seed 3";
+    let made = stdout(folder.path(), &format!("synth group -o toy {size}"));
+    assert!(made.contains("--groups toy.groups.txt --features 5 -o toy.model.json"), "{made}");
+
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let groups = read("toy.groups.txt");
+    let groups: Vec<&str> = groups.lines().collect();
+    assert_eq!(groups.len(), 16);
+    assert_eq!((groups[0], groups[1], groups[15]), ("g1: 1-4", "g2: 5-8", "g16: 61"));
+    for line in read("toy.truth.txt").lines().filter(|line| !line.starts_with('#')) {
+        let [feature, weight, group] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let (feature, group): (usize, usize) = (feature.parse().unwrap(), group.parse().unwrap());
+        assert_eq!(feature.div_ceil(4), group);
+        assert_ne!(weight.parse::<f64>().unwrap(), 0.0);
+    }
+    let report = json(folder.path(), "train toy.train.npy --labels toy.train.labels.txt --max-rounds 1");
+    assert_eq!((&report["n"], &report["m"]), (&200.into(), &61.into()));
+    assert_eq!(read("toy.test.labels.txt").lines().count(), 100);
+}
+
+#[test]
 fn exactly_as_many_features_as_wanted() {
     let toy = toy("--density 0.5");
     for k in [1, 7, 23] {
@@ -291,7 +314,7 @@ fn the_demo_finds_what_is_relevant() {
 fn every_command_has_help_with_examples() {
     let folder = tempfile::tempdir().unwrap();
     assert!(stdout(folder.path(), "--help").contains("Quick start"));
-    for command in ["train", "predict", "inspect", "synth", "synth linear", "demo"] {
+    for command in ["train", "predict", "inspect", "synth", "synth linear", "synth group", "demo"] {
         let help = stdout(folder.path(), &format!("{command} --help"));
         assert!(help.contains("Example") && help.contains(&format!("featgen {command} ")), "{help}");
     }

@@ -1,0 +1,314 @@
+//! Data sets made from a seed: the same on every machine and for any number of threads.
+//!
+//! Kinds of problem differ in what weights they draw; the values come from the same streams.
+
+mod group;
+mod linear;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+pub use group::Group;
+pub use linear::Linear;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{OpenClosed01, StandardNormal};
+use rayon::prelude::*;
+
+use crate::data::{Columns, Dataset, Dense, Labels, Layout, Names, Sparse, Values};
+use crate::error::{Error, Result};
+use crate::files::write_whole;
+
+/// A problem with its solution.
+pub struct Made {
+    /// What to learn from.
+    pub train: Dataset,
+    /// More of the same, unseen.
+    pub test: Dataset,
+    /// What made the labels.
+    pub truth: Truth,
+}
+
+/// The weights behind the labels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Truth {
+    /// Id and weight of every relevant feature, by id.
+    pub weights: Vec<(u64, f64)>,
+    /// The threshold b.
+    pub shift: f64,
+    /// How many neighbouring features are relevant together; `None` where each stands for itself.
+    pub group_size: Option<u64>,
+}
+
+impl Truth {
+    /// The weight of a feature; `None` if it is irrelevant.
+    pub fn weight(&self, id: u64) -> Option<f64> {
+        self.weights.binary_search_by_key(&id, |&(id, _)| id).ok().map(|k| self.weights[k].1)
+    }
+
+    /// The group of a feature, relevant or not, counted from 0; `None` if there are no groups.
+    pub fn group(&self, id: u64) -> Option<u64> {
+        id.checked_div(self.group_size?)
+    }
+
+    /// The relevant groups, counted from 0, in order; empty if there are no groups.
+    pub fn groups(&self) -> Vec<u64> {
+        let mut groups: Vec<u64> = self.weights.iter().filter_map(|&(id, _)| self.group(id)).collect();
+        groups.dedup();
+        groups
+    }
+
+    /// Writes a line `FEATURE WEIGHT`, or `FEATURE WEIGHT GROUP` if there are groups, for every relevant feature, counted
+    /// from 1, after comments (`#`) with the shift.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let head = match self.group_size {
+            Some(_) => {
+                "relevant features, their weights and their groups (features and groups counted from 1)"
+            }
+            None => "relevant features (counted from 1) and their weights",
+        };
+        write_whole(path.as_ref(), |out| {
+            writeln!(out, "# {head}")?;
+            writeln!(out, "# shift {}", self.shift)?;
+            self.weights.iter().try_for_each(|&(id, weight)| match self.group(id) {
+                Some(group) => writeln!(out, "{} {weight} {}", id + 1, group + 1),
+                None => writeln!(out, "{} {weight}", id + 1),
+            })
+        })
+    }
+}
+
+/// The two sets draw from different streams.
+#[derive(Clone, Copy)]
+enum Set {
+    Train = 0,
+    Test = 1,
+}
+
+/// The stream of the weights; columns take theirs from 0 up.
+const TRUTH: u64 = u64::MAX;
+
+/// What every kind of problem is told.
+struct Setting {
+    rows: usize,
+    test_rows: usize,
+    features: usize,
+    density: f64,
+    shift: f64,
+    seed: u64,
+}
+
+impl Setting {
+    fn checked(self) -> Result<Self> {
+        let wrong = |name, reason: String| Err(Error::parameter(name, reason));
+        for (name, rows) in [("rows", self.rows), ("test-rows", self.test_rows)] {
+            if u32::try_from(rows).is_err() {
+                return wrong(name, format!("at most {} are supported, not {rows}", u32::MAX));
+            }
+        }
+        if self.rows < 2 {
+            return wrong("rows", format!("two classes take at least 2 instances, not {}", self.rows));
+        }
+        if self.features == 0 {
+            return wrong("features", "must be at least 1".into());
+        }
+        if !(self.density > 0.0 && self.density <= 1.0) {
+            return wrong("density", format!("must be above 0 and at most 1, not {}", self.density));
+        }
+        if !self.shift.is_finite() {
+            return wrong("shift", format!("must be a finite number, not {}", self.shift));
+        }
+        Ok(self)
+    }
+
+    fn random(&self, stream: u64) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(stream);
+        random
+    }
+
+    /// Every column is a stream of its own, so columns are made in parallel, and a set with more features begins with
+    /// the same columns.
+    fn column_random(&self, set: Set, column: usize) -> ChaCha8Rng {
+        self.random(2 * column as u64 + set as u64)
+    }
+
+    fn columns(&self, set: Set) -> Result<Box<dyn Columns>> {
+        let rows = match set {
+            Set::Train => self.rows,
+            Set::Test => self.test_rows,
+        };
+        if self.density < 1.0 {
+            Ok(Box::new(self.sparse(set, rows)?))
+        } else {
+            Ok(Box::new(self.dense(set, rows)?))
+        }
+    }
+
+    fn dense(&self, set: Set, rows: usize) -> Result<Dense<f32, Vec<f32>>> {
+        let len = rows.checked_mul(self.features).ok_or_else(|| self.too_large(rows))?;
+        self.check_room::<f32>(rows, len)?;
+        let mut values = vec![0f32; len];
+        values.par_chunks_mut(rows.max(1)).enumerate().for_each(|(column, values)| {
+            let mut random = self.column_random(set, column);
+            values.iter_mut().for_each(|x| *x = random.sample(StandardNormal));
+        });
+        Dense::new(values, rows, self.features, Layout::ColumnMajor)
+    }
+
+    fn sparse(&self, set: Set, rows: usize) -> Result<Sparse> {
+        self.check_room::<(Vec<u32>, Vec<f32>)>(rows, self.features)?;
+        let columns: Vec<(Vec<u32>, Vec<f32>)> =
+            (0..self.features).into_par_iter().map(|column| self.sparse_column(set, rows, column)).collect();
+        let held = columns.iter().map(|(rows, _)| rows.len()).sum();
+        let (mut ids, mut pointers) = (Vec::new(), vec![0u64]);
+        let (mut indices, mut values) = (Vec::with_capacity(held), Vec::with_capacity(held));
+        for (id, (mut column_rows, mut column_values)) in (0..).zip(columns) {
+            if !column_rows.is_empty() {
+                ids.push(id);
+                indices.append(&mut column_rows);
+                values.append(&mut column_values);
+                pointers.push(indices.len() as u64);
+            }
+        }
+        Sparse::new(rows, self.features as u64, ids, pointers, indices, Values::F32(values))
+    }
+
+    /// Rows are kept independently with probability `density`, so the distances between kept rows are geometric: one
+    /// random number per kept value instead of one per row.
+    fn sparse_column(&self, set: Set, rows: usize, column: usize) -> (Vec<u32>, Vec<f32>) {
+        let mut random = self.column_random(set, column);
+        let log_skip = (-self.density).ln_1p();
+        let mut skip = || {
+            let u: f64 = random.sample(OpenClosed01);
+            (u.ln() / log_skip) as u64
+        };
+        let mut kept = Vec::new();
+        let mut row = skip();
+        while row < rows as u64 {
+            kept.push(row as u32);
+            row = row.saturating_add(1).saturating_add(skip());
+        }
+        let values = kept.iter().map(|_| random.sample(StandardNormal)).collect();
+        (kept, values)
+    }
+
+    /// Asked for once on trial: an allocation that fails later would end the program.
+    fn check_room<T>(&self, rows: usize, len: usize) -> Result<()> {
+        Vec::<T>::new().try_reserve_exact(len).map_err(|_| self.too_large(rows))
+    }
+
+    fn too_large(&self, rows: usize) -> Error {
+        Error::Data(format!("{rows} x {} values do not fit in memory", self.features))
+    }
+}
+
+/// What a kind of problem turns into: all that is needed to make its sets, one at a time.
+struct Problem {
+    setting: Setting,
+    truth: Truth,
+}
+
+impl Problem {
+    fn generate(self) -> Result<Made> {
+        Ok(Made { train: self.train()?, test: self.test()?, truth: self.truth })
+    }
+
+    fn train(&self) -> Result<Dataset> {
+        let train = self.set(Set::Train, "synthetic training set")?;
+        if let [only] = train.labels.classes() {
+            let reason = format!(
+                "all {} training instances fall into class {only}: a shift nearer to 0 or more rows are needed",
+                self.setting.rows
+            );
+            return Err(Error::parameter("shift", reason));
+        }
+        Ok(train)
+    }
+
+    fn test(&self) -> Result<Dataset> {
+        self.set(Set::Test, "synthetic test set")
+    }
+
+    fn set(&self, set: Set, source: &str) -> Result<Dataset> {
+        let pool = rayon::ThreadPoolBuilder::new().build();
+        let pool = pool.map_err(|e| Error::Data(format!("no threads can be started: {e}")))?;
+        let columns = pool.install(|| self.setting.columns(set))?;
+        let mut decision = vec![-self.truth.shift; columns.rows()];
+        for &(id, weight) in &self.truth.weights {
+            if let Some(position) = columns.position(id) {
+                columns.gather(&[position])[0].add_to(weight, &mut decision);
+            }
+        }
+        let labels = Labels::from_text(decision.iter().map(|&f| if f > 0.0 { "+1" } else { "-1" }));
+        Ok(Dataset { columns, labels, names: Names::default(), source: source.into() })
+    }
+}
+
+/// Which `relevant` of `all` features or groups (`things`) are relevant; every choice is equally likely.
+fn choose(relevant: usize, all: usize, things: &str, random: &mut ChaCha8Rng) -> Result<BTreeSet<u64>> {
+    if relevant == 0 || relevant > all {
+        let reason = format!("must be within 1 and the number of {things}, {all}, not {relevant}");
+        return Err(Error::parameter("relevant", reason));
+    }
+    // Floyd's sampling: no list of all is needed.
+    let mut places = BTreeSet::new();
+    for last in (all - relevant) as u64..all as u64 {
+        let place = random.random_range(0..=last);
+        places.insert(if places.contains(&place) { last } else { place });
+    }
+    Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn values(data: &Dataset, position: usize) -> Vec<f64> {
+        let mut values = vec![0.0; data.columns.rows()];
+        data.columns.gather(&[position])[0].add_to(1.0, &mut values);
+        values
+    }
+
+    pub(super) fn check_labels(made: &Made) {
+        for data in [&made.train, &made.test] {
+            let mut decision = vec![-made.truth.shift; data.columns.rows()];
+            for &(id, weight) in &made.truth.weights {
+                let column = values(data, data.columns.position(id).unwrap());
+                decision.iter_mut().zip(column).for_each(|(f, x)| *f += weight * x);
+            }
+            let expected = Labels::from_text(decision.iter().map(|f| if *f > 0.0 { "+1" } else { "-1" }));
+            assert_eq!(data.labels, expected);
+        }
+    }
+
+    pub(super) fn check_refused<T>(result: Result<T>, name: &str) {
+        let error = result.err().expect("refused").to_string();
+        assert!(error.starts_with(&format!("{name}: ")), "{error}");
+    }
+
+    #[test]
+    fn kinds_share_their_columns() {
+        for density in [1.0, 0.3] {
+            let linear =
+                Linear { rows: 50, test_rows: 40, features: 30, relevant: 3, density, ..Default::default() };
+            let group =
+                Group { rows: 50, test_rows: 40, features: 30, relevant: 3, density, ..Default::default() };
+            let (linear, group) = (linear.generate().unwrap(), group.generate().unwrap());
+            for j in 0..30 {
+                assert_eq!(values(&linear.train, j), values(&group.train, j));
+                assert_eq!(values(&linear.test, j), values(&group.test, j));
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_in_memory_is_refused() {
+        for density in [1.0, 0.5] {
+            let error = Linear { features: usize::MAX / 2, density, ..Default::default() }.train().err();
+            let error = error.expect("refused").to_string();
+            assert!(error.ends_with("values do not fit in memory"), "{error}");
+        }
+    }
+}
