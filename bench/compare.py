@@ -33,16 +33,18 @@ from featgen_command import ROOT, Featgen, build, fit_seconds, run_measured
 
 WORK = ROOT / "bench" / "work"
 SEEDS = (0, 1, 2)
-RELEVANT = 300
-PACKAGES = ("adelie", "liblinear-official", "numpy", "scikit-learn", "scipy")
-
+PACKAGES = ("adelie", "liblinear-official", "numpy", "scikit-learn", "scipy", "skglm")
 
 # Ends the names of runs whose data are laid out by columns.
 BY_COLUMNS = ", by columns"
 
+
 @dataclass
 class Row:
-    """One line of a table: what one contender did, at the last point of its path."""
+    """One line of a table: what one contender did, at the last point of its path.
+
+    Where features come in groups, `features` and `relevant` count groups.
+    """
 
     who: str
     seconds: float | None = None
@@ -64,15 +66,21 @@ class Problem:
     test_y: np.ndarray
     train_args: list[str]
     test_args: list[str]
-    truth: np.ndarray | None = None
+    truth: np.ndarray | None = None  # the relevant features; the relevant groups where there are groups
+    group_size: int = 1  # of consecutive features
     column_args: list[str] | None = None  # the same training data by columns, where `train_args` has them by rows
 
     def judge(self, row: Row, weights: np.ndarray, shift: float) -> None:
         """Fills in what `weights` select and how well they predict."""
         used = np.flatnonzero(weights)
         values = self.test_x[:, used] @ weights[used] + shift
-        row.features = len(used)
         row.accuracy = float(np.mean(np.where(values > 0, 1, -1) == self.test_y))
+        self.count(row, used)
+
+    def count(self, row: Row, used: np.ndarray) -> None:
+        """Fills in how many features, or groups, are `used`, and how many of these are relevant."""
+        used = np.unique(used // self.group_size)
+        row.features = len(used)
         if self.truth is not None:
             row.relevant = len(np.intersect1d(used, self.truth))
 
@@ -130,42 +138,68 @@ class Bench:
             row.seconds = best[who]
             row.ratio = best[who] / reference if reference else None
         for who, result in results.items():
-            rows[who].features = len(result["selected"])
-            rows[who].relevant = count_relevant(result, problem.truth)
+            problem.count(rows[who], selected(result))
             rows[who].peak = result["peak"]
         return list(rows.values()), results
 
 
-def count_relevant(result: dict, truth: np.ndarray | None) -> int | None:
-    """How many of the features that featgen selected are relevant."""
-    if truth is None:
-        return None
-    return len(np.intersect1d([int(s["feature"]) - 1 for s in result["selected"]], truth))
+def selected(result: dict) -> np.ndarray:
+    """The features that featgen selected, counted from 0."""
+    return np.array([int(s["feature"]) - 1 for s in result["selected"]], dtype=int)
 
 
 # ---- data
 
 
-def synthetic(bench: Bench, name: str, rows: int, features: int, seed: int) -> Problem:
-    """The paper's first experiment: Gaussian features, of which 300 make the label. Kept in bench/work."""
-    prefix = WORK / f"{name}-{seed}"
+@dataclass(frozen=True)
+class Recipe:
+    """Gaussian features, of which a few, or a few groups, make the label: the options of `featgen synth`."""
+
+    name: str
+    rows: int
+    features: int
+    test_rows: int = 4096
+    relevant: int = 300
+    group_size: int = 1  # above 1: `synth group`, and `relevant` counts groups
+
+    def make(self, featgen: Featgen, prefix: Path, seed: int) -> None:
+        """Has featgen make the data."""
+        options = {key: value for key, value in asdict(self).items() if key != "name"} | {"seed": seed}
+        if self.group_size == 1:
+            del options["group_size"]
+        featgen.synth("linear" if self.group_size == 1 else "group", prefix, **options)
+
+
+SYNTH4096 = Recipe("synth4096", 4096, 4096)  # the paper's first experiment
+SYNTH65536 = Recipe("synth65536", 8192, 65536)
+GROUPS2048 = Recipe("groups2048", 2048, 100_000, test_rows=2048, relevant=50, group_size=10)
+
+
+def synthetic(bench: Bench, recipe: Recipe, seed: int) -> Problem:
+    """The data of `recipe`, kept in bench/work. Test data stay in their file until they are used."""
+    prefix = WORK / f"{recipe.name}-{seed}"
     if bench.featgen and not synthetic_files(prefix, "train"):
-        bench.featgen.synth("linear", prefix, rows=rows, features=features, seed=seed)
+        recipe.make(bench.featgen, prefix, seed)
     elif not bench.featgen:
-        prefix = WORK / f"{name}-numpy-{seed}"
+        prefix = WORK / f"{recipe.name}-numpy-{seed}"
         if not synthetic_files(prefix, "train"):
-            write_synthetic(prefix, rows, features, seed)
+            write_synthetic(prefix, recipe, seed)
     loaded = []
     for part in ("train", "test"):
         x_file, y_file = synthetic_files(prefix, part)
-        x = np.load(x_file)
+        x = np.load(x_file, mmap_mode="r" if part == "test" else None)
         loaded.append((x, np.loadtxt(y_file), [str(x_file), "--labels", str(y_file)]))
-    truth = np.loadtxt(Path(f"{prefix}.truth.txt"), comments="#", ndmin=2)[:, 0].astype(int) - 1
+    features = np.loadtxt(Path(f"{prefix}.truth.txt"), comments="#", ndmin=2)[:, 0].astype(int) - 1
+    truth = np.unique(features // recipe.group_size)
     (x, y, column_args), (test_x, test_y, test_args) = loaded
+    if recipe.group_size > 1:
+        train_args = [*column_args, "--groups", f"{prefix}.groups.txt"]
+        return Problem(x, y, test_x, test_y, train_args, test_args, truth, recipe.group_size)
     by_rows = WORK / f"rows-{prefix.name}.npy"
     if not by_rows.exists():
         np.save(by_rows, np.ascontiguousarray(x))
-    return Problem(x, y, test_x, test_y, [str(by_rows), *column_args[1:]], test_args, truth, column_args)
+    train_args = [str(by_rows), *column_args[1:]]
+    return Problem(x, y, test_x, test_y, train_args, test_args, truth, column_args=column_args)
 
 
 def synthetic_files(prefix: Path, part: str) -> tuple[Path, Path] | None:
@@ -176,12 +210,15 @@ def synthetic_files(prefix: Path, part: str) -> tuple[Path, Path] | None:
     return (arrays[0], labels[0]) if arrays and labels else None
 
 
-def write_synthetic(prefix: Path, rows: int, features: int, seed: int) -> None:
-    """The same recipe as `featgen synth linear`, for peers alone; other random numbers."""
+def write_synthetic(prefix: Path, recipe: Recipe, seed: int) -> None:
+    """What `featgen synth` makes by the same recipe, for peers alone; other random numbers."""
     rng = np.random.default_rng(seed)
-    weights = np.zeros(features)
-    weights[rng.choice(features, RELEVANT, replace=False)] = 1 - rng.random(RELEVANT)
-    for part, n in (("train", rows), ("test", 4096)):
+    features, shape = recipe.features, (recipe.relevant, recipe.group_size)
+    weights = np.zeros((features // recipe.group_size, recipe.group_size))
+    chosen = rng.choice(len(weights), recipe.relevant, replace=False)
+    weights[chosen] = 1 - rng.random(shape) if recipe.group_size == 1 else rng.standard_normal(shape)
+    weights = weights.ravel()
+    for part, n in (("train", recipe.rows), ("test", recipe.test_rows)):
         path = Path(f"{prefix}.{part}.npy")
         x = np.lib.format.open_memmap(path, "w+", np.float32, (n, features), fortran_order=True)
         values = np.zeros(n)
@@ -235,7 +272,7 @@ def write_text(path: Path, rows: int, features: int, per_row: int, seed: int) ->
 
 
 def case_synth4096(bench: Bench) -> dict:
-    problem = synthetic(bench, "synth4096", 4096, 4096, SEEDS[0])
+    problem = synthetic(bench, SYNTH4096, SEEDS[0])
     count = ["--features", 200, "-B", 10, "-C", 10]
     runs = {"featgen": count, f"featgen{BY_COLUMNS}": count, "featgen, logistic": [*count, "--loss", "logistic"]}
     liblinear = peers.liblinear_problem(problem.x, problem.y)
@@ -245,25 +282,49 @@ def case_synth4096(bench: Bench) -> dict:
         "LIBLINEAR -s 5": peers.liblinear_fits(liblinear, 5, np.geomspace(0.0015, 0.007, 10)),
     }
     rows, _ = bench.compare(problem, runs, fits)
-    if bench.featgen:
-        rows += [mean_over_seeds(bench, who, options) for who, options in runs.items()]
+    rows += mean_over_seeds(bench, SYNTH4096, runs)
     return {"title": "synthetic, 4096 x 4096, 300 relevant", "rows": rows}
 
 
-def mean_over_seeds(bench: Bench, who: str, options: list[str | float]) -> Row:
-    """featgen's accuracy and relevant features, averaged over data sets."""
-    rows, model = [], WORK / "model.json"
+def mean_over_seeds(bench: Bench, recipe: Recipe, runs: dict[str, list[str | float]]) -> list[Row]:
+    """featgen's accuracy and relevant features in each of `runs`, averaged over data sets. Empty without featgen."""
+    if not bench.featgen:
+        return []
+    rows: dict[str, list[Row]] = {who: [] for who in runs}
+    model = WORK / "model.json"
     for seed in SEEDS:
-        problem = synthetic(bench, "synth4096", 4096, 4096, seed)
-        result = bench.featgen.train(problem.train_args, *options, model=model)
-        accuracy = bench.featgen.accuracy(model, problem.test_args)
-        rows.append((len(result["selected"]), accuracy, count_relevant(result, problem.truth)))
-    features, accuracy, relevant = np.mean(rows, axis=0).tolist()
-    return Row(f"{who}, mean of seeds", features=features, accuracy=accuracy, relevant=relevant)
+        problem = synthetic(bench, recipe, seed)
+        for who, options in runs.items():
+            row = Row(who)
+            problem.count(row, selected(bench.featgen.train(problem.train_args, *options, model=model)))
+            row.accuracy = bench.featgen.accuracy(model, problem.test_args)
+            rows[who].append(row)
+
+    def mean(who: str, column: str) -> float:
+        return float(np.mean([getattr(row, column) for row in rows[who]]))
+
+    columns = ("features", "accuracy", "relevant")
+    return [Row(f"{who}, mean of seeds", **{column: mean(who, column) for column in columns}) for who in runs]
+
+
+def case_groups2048(bench: Bench) -> dict:
+    problem, size, penalty = synthetic(bench, GROUPS2048, SEEDS[0]), GROUPS2048.group_size, 0.0152
+    runs = {f"featgen, {k} groups": ["--features", k, "-B", 5, "-C", 1, "--loss", "logistic"] for k in (50, 30)}
+    x, y, double = problem.x, problem.y, problem.x.astype(np.float64)
+    ratio = penalty / peers.first_penalty(double, y, size)
+    path = {"loss": "binomial", "min_ratio": ratio, "intercept": True, "group_size": size}
+    fits = {
+        "adelie": peers.adelie_path(double, y, **path),
+        "adelie, float32": peers.adelie_path(x, y, newton_tol=1e-6, **path),  # by its default, 1e-12, it gives up
+        "skglm, one fit": peers.skglm_fit(double, y, size, penalty),
+    }
+    rows, _ = bench.compare(problem, runs, fits)
+    rows += mean_over_seeds(bench, GROUPS2048, runs)
+    return {"title": "groups of 10, 2048 x 100,000, 50 of 10,000 relevant", "unit": "groups", "rows": rows}
 
 
 def case_synth65536(bench: Bench) -> dict:
-    problem = synthetic(bench, "synth65536", 8192, 65536, SEEDS[0])
+    problem = synthetic(bench, SYNTH65536, SEEDS[0])
     count = ["--features", 250, "-B", 25, "-C", 10]
     runs = {"featgen": count, f"featgen{BY_COLUMNS}": count}
     fits = {"adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.21, intercept=False)}
@@ -384,9 +445,10 @@ CASES: dict[str, Callable[[Bench], dict | None]] = {
     "news20_2gram": case_news20_2gram,
     "mnist38": case_mnist38,
     "reading": case_reading,
+    "groups2048": case_groups2048,
     "synth65536": case_synth65536,
 }
-LARGE = {"synth65536"}
+LARGE = ("groups2048", "synth65536")
 
 
 # ---- output
@@ -397,8 +459,9 @@ def show(value: float | None, form: str) -> str:
 
 
 def print_table(case: dict) -> None:
+    unit = case.get("unit", "features")
     print(f"\n{case['title']}\n")
-    print(f"{'':34}{'seconds':>9}{'ratio':>8}{'cpu s':>9}{'features':>10}{'accuracy':>10}{'relevant':>10}{'peak MB':>9}")
+    print(f"{'':34}{'seconds':>9}{'ratio':>8}{'cpu s':>9}{unit:>10}{'accuracy':>10}{'relevant':>10}{'peak MB':>9}")
     for r in case["rows"]:
         peak = r.peak / 1e6 if r.peak else None
         print(
@@ -422,7 +485,7 @@ def save(results: dict[str, dict], path: Path) -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"which to run: {', '.join(CASES)}")
-    parser.add_argument("--large", action="store_true", help=f"run {', '.join(LARGE)} too: 3 GiB on disk, 6 GiB of memory")
+    parser.add_argument("--large", action="store_true", help=f"run {' and '.join(LARGE)} too (10 GiB on disk)")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the real data")
     parser.add_argument("--featgen", type=Path, help="the command to measure; built from this repository by default")
     parser.add_argument("--peers", action="store_true", help="run the peers alone, on synthetic data made by numpy")

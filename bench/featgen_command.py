@@ -64,7 +64,7 @@ class Featgen:
 
     def synth(self, kind: str, prefix: Path, **options: int) -> None:
         """`featgen synth`."""
-        flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+        flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
         run_measured([str(self.path), "synth", kind, "-o", str(prefix), *flags])
 
 
