@@ -178,7 +178,7 @@ pub(crate) struct LearningArgs {
     space: String,
 
     #[command(flatten)]
-    pub(crate) grouping: GroupArgs,
+    pub(crate) grouping: GroupingArgs,
 
     /// Run until the selection is proven to be within this part of the optimum
     ///
@@ -247,7 +247,7 @@ fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> 
 /// Which features are selected together.
 #[derive(Args)]
 #[command(next_help_heading = "Groups")]
-pub(crate) struct GroupArgs {
+pub(crate) struct GroupingArgs {
     /// Select groups of features: one a line, `name: 3 5 9-12`
     ///
     /// Features are counted from 1 or called by their names; the group's name may be left out. Groups may overlap: a

@@ -5,7 +5,7 @@ use featgen::error::Place;
 use featgen::space::{self, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, TreeSpace};
 use featgen::{Error, Result};
 
-use crate::args::{GroupArgs, GroupWeighting};
+use crate::args::{GroupWeighting, GroupingArgs};
 use crate::numbers::{count, plural};
 use crate::progress::Progress;
 
@@ -17,7 +17,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn space<'a>(args: &GroupArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
+pub(crate) fn space<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
     let weight = args.group_weight.into();
     let Some(file) = &args.groups else {
         if args.group_weight != GroupWeighting::None {
