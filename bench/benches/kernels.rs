@@ -8,7 +8,7 @@ use std::io::Write as _;
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use featgen::data::read::Reader;
 use featgen::data::{Columns, Dense, Layout, Sparse, Values};
-use featgen::space::FeatureSpace;
+use featgen::space::{FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs};
 use featgen::{LinearSpace, Machine, synth};
 
 /// Larger than any cache: 256 MiB of f32.
@@ -40,17 +40,18 @@ fn main() {
     let mut criterion = Criterion::default().sample_size(10).configure_from_args();
     dense(&mut criterion);
     sparse(&mut criterion);
+    groups(&mut criterion);
     reading(&mut criterion);
     fitting(&mut criterion);
     criterion.final_summary();
 }
 
 /// One scoring pass on a single thread.
-fn score(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, columns: &dyn Columns) {
+fn score(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, space: &dyn FeatureSpace) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let mut mix = Mix(1);
-    let v: Vec<f64> = (0..columns.rows()).map(|_| mix.real()).collect();
-    let (space, none) = (LinearSpace::over(columns), HashSet::new());
+    let v: Vec<f64> = (0..space.inputs().rows()).map(|_| mix.real()).collect();
+    let none = HashSet::new();
     group.bench_function(name, |b| {
         pool.install(|| b.iter(|| space.worst_case(black_box(&v), 10, &none).expect("finite values")));
     });
@@ -75,29 +76,63 @@ fn dense(criterion: &mut Criterion) {
     group.bench_function("read", |b| b.iter(|| sum(black_box(&buffer))));
     for (name, layout) in [("score by column", Layout::ColumnMajor), ("score by row", Layout::RowMajor)] {
         let matrix = Dense::<f32, _>::new(&buffer[..], ROWS, COLUMNS, layout).expect("right size");
-        score(&mut group, name, &matrix);
+        score(&mut group, name, &LinearSpace::over(&matrix));
     }
     group.finish();
 }
 
 fn sparse(criterion: &mut Criterion) {
     let mut mix = Mix(3);
-    let step = SPARSE_ROWS / PER_COLUMN;
-    let mut indices = Vec::with_capacity(SPARSE_COLUMNS * PER_COLUMN);
-    for _ in 0..SPARSE_COLUMNS {
-        indices.extend((0..PER_COLUMN).map(|k| (k * step + mix.next() as usize % step) as u32));
-    }
-    let ids: Vec<u64> = (0..SPARSE_COLUMNS as u64).collect();
-    let pointers: Vec<u64> = (0..=SPARSE_COLUMNS as u64).map(|k| k * PER_COLUMN as u64).collect();
-    let reals = (0..indices.len()).map(|_| mix.real()).collect();
+    let reals = (0..SPARSE_COLUMNS * PER_COLUMN).map(|_| mix.real()).collect();
     for (name, values, width) in [("sparse f64", Values::F64(reals), 12), ("sparse ones", Values::Ones, 4)] {
         let mut group = criterion.benchmark_group(name);
-        group.throughput(Throughput::Bytes(indices.len() as u64 * width));
-        let (ids, pointers) = (ids.clone(), pointers.clone());
-        let columns = Sparse::new(SPARSE_ROWS, SPARSE_COLUMNS as u64, ids, pointers, indices.clone(), values);
-        score(&mut group, "score", &columns.expect("valid columns"));
+        let columns = sparse_columns(SPARSE_ROWS, SPARSE_COLUMNS, PER_COLUMN, values);
+        group.throughput(Throughput::Bytes(columns.nonzeros() * width));
+        score(&mut group, "score", &LinearSpace::over(&columns));
         group.finish();
     }
+}
+
+/// Columns of `each` values, spread over the rows.
+fn sparse_columns(rows: usize, columns: usize, each: usize, values: Values) -> Sparse {
+    let mut mix = Mix(5);
+    let step = rows / each;
+    let mut indices = Vec::with_capacity(columns * each);
+    for _ in 0..columns {
+        indices.extend((0..each).map(|k| (k * step + mix.next() as usize % step) as u32));
+    }
+    let ids = (0..columns as u64).collect();
+    let pointers = (0..=columns as u64).map(|k| k * each as u64).collect();
+    Sparse::new(rows, columns as u64, ids, pointers, indices, values).expect("valid columns")
+}
+
+/// Ten million overlapping groups over a million features: scoring them, beside the two things that it is made of.
+fn groups(criterion: &mut Criterion) {
+    const FEATURES: usize = 1_000_000;
+    const GROUPS: usize = 10_000_000;
+    const MEMBERS: usize = 6;
+    let columns = sparse_columns(10_000, FEATURES, 10, Values::Ones);
+    let inputs = Inputs::over(&columns);
+    let mut lists = Groups::over(&inputs).expect("few enough columns");
+    let (mut mix, mut flat) = (Mix(6), Vec::with_capacity(GROUPS * MEMBERS));
+    for _ in 0..GROUPS {
+        let members: [u64; MEMBERS] = std::array::from_fn(|_| mix.next() % FEATURES as u64);
+        lists.push(&inputs, None, members).expect("known features");
+        flat.extend(members.map(|j| j as u32));
+    }
+    let squares: Vec<f64> = (0..FEATURES).map(|_| mix.real().abs()).collect();
+    let mut group = criterion.benchmark_group("10^7 groups of 10^6 features");
+    score(&mut group, "score features", &LinearSpace::over(&columns));
+    group.bench_function("pass over the lists", |b| {
+        let longest = || {
+            let sum = |members: &[u32]| members.iter().map(|&j| squares[j as usize]).sum::<f64>();
+            black_box(&flat).chunks_exact(MEMBERS).map(sum).fold(0.0, f64::max)
+        };
+        b.iter(longest);
+    });
+    let space = GroupSpace::new(inputs, lists, GroupWeight::None).expect("the same columns");
+    score(&mut group, "score groups", &space);
+    group.finish();
 }
 
 fn reading(criterion: &mut Criterion) {

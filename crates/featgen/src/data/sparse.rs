@@ -150,11 +150,12 @@ impl Columns for Sparse {
     }
 
     fn position(&self, id: u64) -> Option<usize> {
-        // Where every feature occurs, ids are positions: group lists look up very many.
-        if self.ids.len() as u64 == self.dimension {
-            return (id < self.dimension).then_some(id as usize);
-        }
-        self.ids.binary_search(&id).ok()
+        // Before a column there are at most as many others as its id says, and at most all that never occur are missing:
+        // where nearly every feature occurs, as in large group lists, this leaves little to search.
+        let missing = self.dimension - self.ids.len() as u64;
+        let last = usize::try_from(id).unwrap_or(usize::MAX).saturating_add(1).min(self.ids.len());
+        let first = usize::try_from(id.saturating_sub(missing)).unwrap_or(usize::MAX).min(last);
+        self.ids[first..last].binary_search(&id).ok().map(|k| first + k)
     }
 
     fn batch(&self) -> usize {
