@@ -246,13 +246,12 @@ fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> 
 
 /// Which features are selected together.
 #[derive(Args)]
-#[command(next_help_heading = "Groups")]
 pub(crate) struct GroupingArgs {
     /// Select groups of features: one a line, `name: 3 5 9-12`
     ///
     /// Features are counted from 1 or called by their names; the group's name may be left out. Groups may overlap: a
     /// feature's weight is then the sum over its groups. --features and --budget count groups.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Groups")]
     pub(crate) groups: Option<PathBuf>,
 
     /// The groups form a tree: any two are disjoint or one holds the other
@@ -260,15 +259,15 @@ pub(crate) struct GroupingArgs {
     /// Checked, and used to score only few of them. The file of --groups may then also hold lines `parent > child`, a
     /// Newick tree, or a path `a/b/c` for each feature; which of them is recognised, or said with --tree=FORMAT.
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, requires = "groups",
-          default_missing_value = "auto")]
+          default_missing_value = "auto", help_heading = "Groups")]
     pub(crate) tree: Option<TreeKind>,
 
     /// How much a group's size counts against it
-    #[arg(long, value_enum, value_name = "WEIGHT", default_value_t = GroupWeighting::None)]
+    #[arg(long, value_enum, value_name = "WEIGHT", default_value_t = GroupWeighting::None, help_heading = "Groups")]
     pub(crate) group_weight: GroupWeighting,
 
     /// Make every feature that is in no group a group of its own, instead of leaving it out
-    #[arg(long, requires = "groups")]
+    #[arg(long, requires = "groups", help_heading = "Groups")]
     pub(crate) singletons: bool,
 }
 

@@ -120,8 +120,8 @@ pub(crate) fn line(out: &mut dyn Write, style: Style, about: &str, text: &str) -
 
 /// How many features, by what, why no more, and how good the selection is.
 pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::Result<()> {
-    let first_cost = model.rounds.first().map_or(model.cost, |round| round.cost);
-    let raised = if first_cost < model.cost { format!(" (raised from {first_cost})") } else { String::new() };
+    let asked = model.asked_cost;
+    let raised = if asked < model.cost { format!(" (raised from {asked})") } else { String::new() };
     let refitted = model.debias.map_or_else(String::new, |cost| format!(", then refitted with cost {cost}"));
     let text = format!(
         "{} in {}, B = {}, C = {}{raised}{refitted}",

@@ -296,3 +296,29 @@ fn models_with_groups_are_saved_whole() {
         assert!(loaded == model, "{grouped}");
     }
 }
+
+/// A group with more members than a matrix of them would be wise: solved without one, and as well.
+#[test]
+fn a_very_wide_group_needs_no_matrix() {
+    let (n, m) = (40, 10_000);
+    let rng = &mut ChaCha8Rng::seed_from_u64(7);
+    let columns: Vec<Vec<f64>> = (0..m)
+        .map(|_| {
+            (0..n).map(|_| if rng.random_bool(0.1) { rng.random_range(-1.0..1.0) } else { 0.0 }).collect()
+        })
+        .collect();
+    let stored = common::Storage::Sparse.store(&columns, &(0..m as u64).collect::<Vec<_>>());
+    let inputs = Inputs::over(&*stored);
+    let labels = featgen::data::Labels::from_text((0..n).map(|i| if i % 3 == 0 { "a" } else { "b" }));
+    let fit = |members: u64| {
+        let mut lists = Groups::over(&inputs).unwrap();
+        lists.push(&inputs, Some("wide"), 0..members).unwrap();
+        let space = GroupSpace::new(inputs, lists, GroupWeight::None).unwrap();
+        Machine::new().cost(0.1).budget(1).gap(1e-6).fit(&space, &labels).unwrap()
+    };
+    for members in [8_000, 10_000] {
+        let model = fit(members);
+        assert_eq!((model.stopped, model.count()), (Stop::Gap, 1), "{members} members");
+        assert!(model.terms.len() > members as usize / 2, "{members} members");
+    }
+}

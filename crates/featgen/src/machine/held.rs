@@ -14,8 +14,6 @@ pub(super) struct Taken {
     pub(super) name: Option<String>,
     /// Its members, with those that do not occur.
     pub(super) size: usize,
-    /// The round that brought it.
-    pub(super) round: usize,
     /// Its terms, one for each of its columns.
     pub(super) terms: Range<usize>,
     scale: f64,
@@ -59,10 +57,9 @@ impl Held {
         &mut self,
         space: &dyn FeatureSpace,
         block: &[Candidate],
-        round: usize,
         state: &mut State,
     ) -> Result<Option<Range<usize>>> {
-        self.take(space, block, round)?;
+        self.take(space, block)?;
         let mut numbers: Vec<u32> = block.iter().map(|candidate| self.index[candidate]).collect();
         numbers.sort_unstable();
         if self.blocks.contains(&numbers) {
@@ -76,7 +73,7 @@ impl Held {
     }
 
     /// Fetches what is new in a block.
-    fn take(&mut self, space: &dyn FeatureSpace, block: &[Candidate], round: usize) -> Result<()> {
+    fn take(&mut self, space: &dyn FeatureSpace, block: &[Candidate]) -> Result<()> {
         let mut unknown = Vec::new();
         for candidate in block.iter().filter(|candidate| !self.index.contains_key(candidate)) {
             let group = space.group(candidate)?;
@@ -93,7 +90,6 @@ impl Held {
                 candidate: candidate.clone(),
                 name: group.name,
                 size: group.size,
-                round,
                 terms: first..self.terms.len(),
                 scale: group.scale,
             });

@@ -139,8 +139,7 @@ impl Run<'_> {
             return Ok(reason);
         }
         let clock = Instant::now();
-        let round = self.rounds.len() + 1;
-        let new = self.held.add_block(self.space, &block, round, &mut self.state)?;
+        let new = self.held.add_block(self.space, &block, &mut self.state)?;
         seconds.generate = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
         let before = self.objective;
@@ -150,12 +149,12 @@ impl Run<'_> {
             helps = self.share(range, &mut outcome);
         }
         self.held.drop_idle_blocks(&mut self.state);
+        seconds.solve = clock.elapsed().as_secs_f64();
         if !helps {
-            self.amend(&outcome);
+            self.amend(&outcome, seconds);
             return Ok(self.no_block_helps());
         }
         self.decrease = before - self.objective;
-        seconds.solve = clock.elapsed().as_secs_f64();
         self.report(observer);
         self.record(&outcome, scored, seconds);
         Ok(None)
@@ -175,9 +174,9 @@ impl Run<'_> {
             return Some(Stop::Optimal);
         }
         // No new feature helps at this cost, but more are wanted.
-        let before = self.objective;
+        let (before, clock) = (self.objective, Instant::now());
         let outcome = self.double_cost();
-        self.amend(&outcome);
+        self.amend(&outcome, Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() });
         // Where nothing is left to pay for, no cost brings in more.
         let more = self.objective > (1.0 + SAME) * before;
         self.doublings = if more { self.doublings + 1 } else { MAX_DOUBLINGS };
@@ -341,8 +340,11 @@ impl Run<'_> {
     }
 
     /// A refit that brought no new feature still moved weights, or the cost: the last round becomes what it left.
-    fn amend(&mut self, outcome: &Outcome) {
-        if let Some(Round { inner_iterations, scored, seconds, .. }) = self.rounds.pop() {
+    fn amend(&mut self, outcome: &Outcome, more: Seconds) {
+        if let Some(Round { inner_iterations, scored, mut seconds, .. }) = self.rounds.pop() {
+            seconds.score += more.score;
+            seconds.generate += more.generate;
+            seconds.solve += more.solve;
             self.record(outcome, scored, seconds);
             let last = self.rounds.last_mut().expect("just recorded");
             last.inner_iterations += inner_iterations;
@@ -368,6 +370,7 @@ impl Run<'_> {
             classes: self.labels.classes,
             budget: self.plan.budget,
             cost: self.cost,
+            asked_cost: self.machine.cost,
             debias: self.machine.debias,
             bias: self.state.bias,
             certificate,
@@ -388,7 +391,9 @@ impl Run<'_> {
         let (mut terms, mut groups) = (Vec::new(), Vec::new());
         let mut place = vec![usize::MAX; weights.len()];
         for taken in self.held.taken.iter().filter(|taken| used[taken.terms.clone()].contains(&true)) {
-            let round = taken.round;
+            // A block may come in vain, and again when errors cost more: what counts is the first round with weight.
+            let weighs = |round: &&Round| round.terms.iter().any(|t| taken.terms.contains(t));
+            let round = self.rounds.iter().find(weighs).map_or(self.rounds.len(), |round| round.round);
             let group = taken.name.as_ref().map(|name| {
                 groups.push(Group { name: name.clone(), size: taken.size, round });
                 groups.len() - 1

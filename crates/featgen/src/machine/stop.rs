@@ -29,10 +29,10 @@ impl Stop {
         match self {
             Self::Tolerance => "another round would hardly lower the objective",
             Self::Gap => "the certified gap was reached",
-            Self::Optimal => "no further feature helps at this cost",
+            Self::Optimal => "nothing further helps at this cost",
             Self::Rounds => "the most rounds allowed were made",
-            Self::Features => "the wanted number of features was reached",
-            Self::Exhausted => "no feature with a positive score is left",
+            Self::Features => "the wanted number was reached",
+            Self::Exhausted => "nothing with a positive score is left",
             Self::Interrupted => "interrupted: this is the model so far",
         }
     }

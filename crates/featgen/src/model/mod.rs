@@ -21,6 +21,8 @@ pub struct Model {
     pub budget: usize,
     /// The cost (C) that the objective belongs to.
     pub cost: f64,
+    /// The cost asked for; less than [`cost`](Self::cost) if it was raised for the sake of a number of features.
+    pub asked_cost: f64,
     /// The cost of the final l2 refit, if there was one.
     pub debias: Option<f64>,
     /// The shift b.

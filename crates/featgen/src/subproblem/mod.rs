@@ -7,6 +7,7 @@
 //! Blocks `h` are lists of cached columns, one block per round; a feature may be in several.
 
 mod apg;
+mod auto;
 mod cache;
 mod gram;
 mod model;
@@ -176,7 +177,8 @@ pub trait Subproblem: Send {
 /// The solvers by name: the one place where the choice is made.
 pub fn by_name(name: &str) -> Result<Box<dyn Subproblem>> {
     match name {
-        "auto" | "newton" => Ok(Box::new(newton::Newton::default())),
+        "auto" => Ok(Box::new(auto::Auto::default())),
+        "newton" => Ok(Box::new(newton::Newton::default())),
         "apg" => Ok(Box::new(apg::Apg::accelerated())),
         "pg" => Ok(Box::new(apg::Apg::plain())),
         other => Err(Error::parameter("solver", format!("{other} is not one of auto, newton, apg, pg"))),

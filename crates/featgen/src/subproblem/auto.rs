@@ -1,0 +1,30 @@
+//! The default: Newton steps while their matrix is of a reasonable size, first-order steps without any matrix beyond.
+
+use super::apg::Apg;
+use super::newton::Newton;
+use super::{Goal, Outcome, Problem, State, Subproblem};
+
+/// Cached columns up to which H is formed: half a GiB. A large group may bring in more at once.
+const WIDEST: usize = 1 << 13;
+
+pub(super) struct Auto {
+    newton: Newton,
+    apg: Apg,
+}
+
+impl Default for Auto {
+    fn default() -> Self {
+        Self { newton: Newton::default(), apg: Apg::accelerated() }
+    }
+}
+
+impl Subproblem for Auto {
+    fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
+        if problem.cache.len() <= WIDEST {
+            return self.newton.solve(problem, state, goal);
+        }
+        // The cache only grows: H is not needed again.
+        self.newton = Newton::default();
+        self.apg.solve(problem, state, goal)
+    }
+}
