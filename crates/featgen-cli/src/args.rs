@@ -173,9 +173,8 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "LABEL=X|balanced", allow_hyphen_values = true)]
     weight: Vec<ClassWeight>,
 
-    /// Where features come from
-    #[arg(long, default_value = "linear", value_parser = PossibleValuesParser::new(["linear"]))]
-    space: String,
+    #[command(flatten)]
+    pub(crate) space: SpaceArgs,
 
     #[command(flatten)]
     pub(crate) grouping: GroupingArgs,
@@ -242,6 +241,42 @@ fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> 
         Some(value) => set(machine, value),
         None => machine,
     }
+}
+
+/// Where features come from.
+#[derive(Args)]
+pub(crate) struct SpaceArgs {
+    /// Where features come from
+    #[arg(long, value_enum, default_value_t = SpaceKind::Linear, help_heading = "Features")]
+    pub(crate) space: SpaceKind,
+
+    /// For poly2: the kernel's factor
+    #[arg(
+        long,
+        value_name = "G",
+        default_value_t = 1.0,
+        allow_negative_numbers = true,
+        help_heading = "Features"
+    )]
+    pub(crate) gamma: f64,
+
+    /// For poly2: the kernel's constant; 0 leaves out single features
+    #[arg(
+        long,
+        value_name = "R",
+        default_value_t = 1.0,
+        allow_negative_numbers = true,
+        help_heading = "Features"
+    )]
+    pub(crate) coef0: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum SpaceKind {
+    /// The input features as they are
+    Linear,
+    /// Them, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them
+    Poly2,
 }
 
 /// Which features are selected together.

@@ -2,10 +2,12 @@
 
 use featgen::data::Dataset;
 use featgen::error::Place;
-use featgen::space::{self, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, TreeSpace};
+use featgen::space::{
+    self, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace, TreeSpace,
+};
 use featgen::{Error, Result};
 
-use crate::args::{GroupWeighting, GroupingArgs};
+use crate::args::{GroupWeighting, GroupingArgs, LearningArgs, SpaceArgs, SpaceKind};
 use crate::numbers::{count, plural};
 use crate::progress::Progress;
 
@@ -17,13 +19,32 @@ pub(crate) struct Chosen<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn space<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
+pub(crate) fn space<'a>(args: &LearningArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
+    let SpaceArgs { space: kind, gamma, coef0 } = args.space;
+    match kind {
+        SpaceKind::Linear => linear(&args.grouping, data, progress),
+        _ if args.grouping.groups.is_some() => {
+            Err(Error::parameter("groups", "groups are of the features as they are: --space linear"))
+        }
+        SpaceKind::Poly2 => Ok(Chosen::features(PolySpace::new(Inputs::new(data), gamma, coef0)?)),
+    }
+}
+
+impl<'a> Chosen<'a> {
+    /// A space of single features.
+    fn features(space: impl FeatureSpace + 'a) -> Self {
+        Self { space: Box::new(space), unit: "feature", notes: Vec::new() }
+    }
+}
+
+/// The input features, or groups of them.
+fn linear<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
     let weight = args.group_weight.into();
     let Some(file) = &args.groups else {
         if args.group_weight != GroupWeighting::None {
             return Err(Error::parameter("group-weight", "there are no groups; --groups FILE gives them"));
         }
-        return Ok(Chosen { space: Box::new(LinearSpace::new(data)), unit: "feature", notes: Vec::new() });
+        return Ok(Chosen::features(LinearSpace::new(data)));
     };
     progress.doing(format!("reading {}", file.display()));
     let inputs = Inputs::new(data);

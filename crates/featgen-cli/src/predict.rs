@@ -95,10 +95,10 @@ fn missing_features(model: &Model, data: &Dataset) -> Vec<String> {
         return Vec::new();
     }
     let known: HashSet<&str> = data.names.list().iter().map(String::as_str).collect();
-    // A feature of several groups is missed once.
-    let mut seen = HashSet::new();
-    let names = model.selected().into_iter().map(|term| term.name.as_str());
-    names.filter(|name| !known.contains(name) && seen.insert(*name)).map(str::to_owned).collect()
+    let used: HashSet<u64> =
+        model.selected().iter().flat_map(|term| term.feature.inputs()).copied().collect();
+    let names = model.inputs.iter().filter(|input| used.contains(&input.id)).map(|input| input.name.as_str());
+    names.filter(|name| !known.contains(name)).map(str::to_owned).collect()
 }
 
 fn summary(quality: &Quality) {

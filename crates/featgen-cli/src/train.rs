@@ -23,7 +23,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     args.output.as_deref().map_or(Ok(()), featgen::files::check_writable)?;
     let mut progress = Progress::talking(&args.talk, args.learning.features);
     let (train, test) = read(args, &progress)?;
-    let chosen = grouping::space(&args.learning.grouping, &train, &progress)?;
+    let chosen = grouping::space(&args.learning, &train, &progress)?;
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit);
     progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));

@@ -8,8 +8,8 @@ use common::{Problem, Storage, nested, overlapping};
 use featgen::LinearSpace;
 use featgen::data::{Column, Columns};
 use featgen::space::{
-    Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Scored, Tree, TreeSpace,
-    WorstCase,
+    Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace, Scored, Tree,
+    TreeSpace, WorstCase,
 };
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -108,7 +108,9 @@ fn keeps_the_contract(space: &dyn FeatureSpace, known: &[Known], vs: &[Vec<f64>]
     }
     assert!(space.generate(&[Feature::Input(u64::MAX)]).is_err(), "{what}: a feature that does not exist");
     assert!(space.group(&Candidate::Group(u32::MAX)).is_err(), "{what}: a group that does not exist");
-    let features: HashSet<&Feature> = known.iter().flat_map(|k| &k.features).map(|f| &f.0).collect();
+    // The constant and the first input are both called 1 where inputs have no names.
+    let features = known.iter().flat_map(|k| &k.features).map(|f| &f.0).filter(|f| !f.inputs().is_empty());
+    let features: HashSet<&Feature> = features.collect();
     let names: HashSet<String> = features.iter().map(|f| space.name(f)).collect();
     assert_eq!(names.len(), features.len(), "{what}: two features of one name");
 }
@@ -142,6 +144,27 @@ fn grouped(
         eta_squared: if weight == GroupWeight::Sqrt { members.len() as f64 } else { 1.0 },
     };
     (0..).zip(groups).map(known).collect()
+}
+
+/// The candidates of a space of degree two, with the coefficients of the kernel.
+fn quadratic(stored: &dyn Columns, columns: &[Vec<f64>], gamma: f64, coef0: f64) -> Vec<Known> {
+    let id = |j: usize| stored.id(j);
+    let known = |feature: Feature, column: Vec<f64>, coefficient: f64| Known {
+        candidate: Candidate::Feature(feature.clone()),
+        features: vec![(feature, column)],
+        eta_squared: coefficient.powi(-2),
+    };
+    let mut all = vec![known(Feature::Product(Vec::new()), vec![1.0; stored.rows()], coef0)];
+    for (j, x) in columns.iter().enumerate() {
+        all.push(known(Feature::Input(id(j)), x.clone(), (2.0 * gamma * coef0).sqrt()));
+        for (k, z) in columns.iter().enumerate().skip(j) {
+            let product = x.iter().zip(z).map(|(x, z)| x * z).collect();
+            let coefficient = if j == k { gamma } else { 2f64.sqrt() * gamma };
+            all.push(known(Feature::Product(vec![id(j), id(k)]), product, coefficient));
+        }
+    }
+    all.retain(|known| known.eta_squared.is_finite());
+    all
 }
 
 /// The same groups as the library holds them.
@@ -289,6 +312,32 @@ proptest! {
         let tree = nested(rng, m);
         check_groups(&columns, &tree, true, &[v.clone()], exact);
         check_groups(&columns, &overlapping(rng, m), false, &[v], exact);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Products of two: pruned and exhaustive search are what brute force finds, in every storage.
+    #[test]
+    fn products_of_two(
+        seed in any::<u64>(), n in 2usize..30, m in 1usize..14, zeros in 0.0..0.9, coef0 in prop::bool::ANY,
+    ) {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let real = |rng: &mut ChaCha8Rng| rng.sample::<f32, _>(StandardNormal).into();
+        let value = |rng: &mut ChaCha8Rng| if rng.random_bool(zeros) { 0.0 } else { real(rng) };
+        let mut columns: Vec<Vec<f64>> = (0..m).map(|_| (0..n).map(|_| value(rng)).collect()).collect();
+        columns[m / 2] = columns[0].clone();
+        let v = (0..n).map(|_| value(rng)).collect::<Vec<_>>();
+        let (gamma, coef0) = (rng.random_range(0.1..3.0), if coef0 { rng.random_range(0.1..3.0) } else { 0.0 });
+        for storage in Storage::ALL {
+            let stored = storage.store(&columns, &(0..m as u64).map(|j| 5 * j + 1).collect::<Vec<_>>());
+            let known = quadratic(&*stored, &columns, gamma, coef0);
+            let space = || PolySpace::new(Inputs::over(&*stored), gamma, coef0).unwrap();
+            let what = format!("seed {seed}, {n} x {m} {storage:?}, gamma {gamma}, coef0 {coef0}");
+            keeps_the_contract(&space(), &known, &[v.clone()], false, &what);
+            keeps_the_contract(&space().exhaustive(), &known, &[v.clone()], false, &format!("{what}, exhaustive"));
+        }
     }
 }
 

@@ -59,6 +59,17 @@ pub trait Columns: Send + Sync {
 
     /// Copies of the columns at `positions`, in that order.
     fn gather(&self, positions: &[usize]) -> Vec<Column>;
+
+    /// `sum_i v[i] * x[i]^2` of the columns of `range`, over the instances with `v[i] > 0` and, made positive, over those
+    /// with `v[i] < 0`.
+    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
+        range.map(|position| self.gather(&[position])[0].square_dot(v)).collect()
+    }
+
+    /// Whether every stored value is 1.
+    fn all_ones(&self) -> bool {
+        false
+    }
 }
 
 /// One feature's values, taken out of a storage.
@@ -76,6 +87,42 @@ pub enum Column {
 }
 
 impl Column {
+    /// `sum_i v[i] * x[i]^2` over positive and, made positive, over negative `v[i]`.
+    fn square_dot(&self, v: &[f64]) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        let mut add = |v: f64, x: f64| sums[usize::from(v < 0.0)] += v.abs() * x * x;
+        match self {
+            Self::Dense(values) => v.iter().zip(values).for_each(|(&v, &x)| add(v, x)),
+            Self::Sparse { rows, values } => {
+                rows.iter().zip(values).for_each(|(&i, &x)| add(v[i as usize], x));
+            }
+        }
+        sums
+    }
+
+    /// The product with another column, instance by instance.
+    pub fn times(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Dense(a), Self::Dense(b)) => Self::Dense(a.iter().zip(b).map(|(a, b)| a * b).collect()),
+            (Self::Dense(a), Self::Sparse { rows, values })
+            | (Self::Sparse { rows, values }, Self::Dense(a)) => {
+                let product = rows.iter().zip(values).map(|(&i, x)| a[i as usize] * x);
+                Self::Sparse { rows: rows.clone(), values: product.collect() }
+            }
+            (Self::Sparse { rows, values }, Self::Sparse { rows: others, values: factors }) => {
+                let (mut k, mut kept, mut product) = (0, Vec::new(), Vec::new());
+                for (&i, x) in rows.iter().zip(values) {
+                    k += others[k..].iter().take_while(|&&other| other < i).count();
+                    if others.get(k) == Some(&i) {
+                        kept.push(i);
+                        product.push(x * factors[k]);
+                    }
+                }
+                Self::Sparse { rows: kept, values: product }
+            }
+        }
+    }
+
     /// `out[i] += weight * x[i]`.
     pub fn add_to(&self, weight: f64, out: &mut [f64]) {
         match self {

@@ -175,6 +175,22 @@ impl Columns for Sparse {
         }
     }
 
+    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
+        let one = |position: usize| {
+            let mut sums = [0.0; 2];
+            for k in self.range(position) {
+                let (v, x) = (v[self.indices[k] as usize], self.values.get(k));
+                sums[usize::from(v < 0.0)] += v.abs() * x * x;
+            }
+            sums
+        };
+        range.map(one).collect()
+    }
+
+    fn all_ones(&self) -> bool {
+        self.values == Values::Ones
+    }
+
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         let copy = |&position: &usize| {
             let at = self.range(position);

@@ -8,7 +8,7 @@ use super::params::{Machine, Plan};
 use super::{Observer, Stop};
 use crate::data::{Binary, Labels};
 use crate::error::{Error, Result};
-use crate::model::{Certificate, Group, Model, Round, Seconds, Term, Training};
+use crate::model::{Certificate, Group, Model, NamedInput, Round, Seconds, Term, Training};
 use crate::space::{Candidate, FeatureSpace, Scored, WorstCase};
 use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm};
 
@@ -358,6 +358,10 @@ impl Run<'_> {
         }
         let (terms, groups) = self.number_terms();
         let inputs = self.space.inputs();
+        let mut used: Vec<u64> = terms.iter().flat_map(|term| term.feature.inputs()).copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        let named = |id: u64| NamedInput { id, name: inputs.input_name(id) };
         let training = Training {
             n: inputs.rows() as u64,
             m: inputs.dimension(),
@@ -377,6 +381,7 @@ impl Run<'_> {
             stopped,
             training,
             by_name: inputs.named(),
+            inputs: used.into_iter().filter(|_| inputs.named()).map(named).collect(),
             groups,
             terms,
             rounds: self.rounds,

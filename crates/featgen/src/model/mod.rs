@@ -35,6 +35,9 @@ pub struct Model {
     pub training: Training,
     /// Whether features of other data are found by name rather than by number.
     pub by_name: bool,
+    /// What the inputs of the terms are called, where they are found by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<NamedInput>,
     /// Every group that carried weight in any round; empty if features were selected one by one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
@@ -42,6 +45,16 @@ pub struct Model {
     pub terms: Vec<Term>,
     /// The path: one entry per round.
     pub rounds: Vec<Round>,
+}
+
+/// An input feature that terms are computed from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedInput {
+    /// Its id, counted from 0; in files from 1.
+    #[serde(with = "crate::space::id_from_one")]
+    pub id: u64,
+    /// What the user calls it.
+    pub name: String,
 }
 
 /// A group of features, selected as a whole.

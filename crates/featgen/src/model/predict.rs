@@ -6,7 +6,6 @@ use super::Model;
 use crate::data::{Column, Dataset};
 use crate::error::{Error, Result};
 use crate::loss;
-use crate::space::Feature;
 
 /// How good predictions are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,15 +26,20 @@ impl Model {
         } else {
             HashMap::new()
         };
+        let known: HashMap<u64, u64> = self
+            .inputs
+            .iter()
+            .filter_map(|input| Some((input.id, *index.get(input.name.as_str())?)))
+            .collect();
+        let position = |id: u64| {
+            let id = if by_name { known.get(&id).copied() } else { Some(id) };
+            id.and_then(|id| data.columns.position(id))
+        };
         let mut f = vec![-self.bias; data.columns.rows()];
         for term in self.terms.iter().filter(|term| term.weight != 0.0) {
-            let Feature::Input(number) = &term.feature;
-            let id = if by_name { index.get(term.name.as_str()).copied() } else { Some(*number) };
-            if let Some(position) = id.and_then(|id| data.columns.position(id)) {
-                for column in data.columns.gather(&[position]) {
-                    check_finite(&column, &term.name, &data.source)?;
-                    column.add_to(term.weight, &mut f);
-                }
+            if let Some(column) = term.feature.column(&*data.columns, position) {
+                check_finite(&column, &term.name, &data.source)?;
+                column.add_to(term.weight, &mut f);
             }
         }
         Ok(f)

@@ -54,8 +54,12 @@ impl<'a> Inputs<'a> {
 
     /// What a user calls `feature`.
     pub fn name(&self, feature: &Feature) -> String {
-        let Feature::Input(id) = feature;
-        self.names.map_or_else(|| (u128::from(*id) + 1).to_string(), |names| names.show(*id))
+        feature.show(|id| self.input_name(id))
+    }
+
+    /// What a user calls the input feature `id`.
+    pub fn input_name(&self, id: u64) -> String {
+        self.names.map_or_else(|| (u128::from(id) + 1).to_string(), |names| names.show(id))
     }
 
     /// All names, in order of feature number; may be empty.
@@ -73,16 +77,24 @@ impl<'a> Inputs<'a> {
         Feature::Input(self.columns.id(position))
     }
 
-    /// Where the column of a feature is.
-    pub(super) fn position(&self, feature: &Feature) -> Result<usize> {
-        let Feature::Input(id) = feature;
-        self.columns.position(*id).ok_or_else(|| Error::Data(format!("no feature {}", self.name(feature))))
+    /// Where the column of an input feature is.
+    pub(super) fn position(&self, feature: &Feature) -> Option<usize> {
+        match feature {
+            Feature::Input(id) => self.columns.position(*id),
+            Feature::Product(_) => None,
+        }
     }
 
     /// The columns of `features`.
     pub fn generate(&self, features: &[Feature]) -> Result<Vec<Column>> {
-        let positions = features.iter().map(|f| self.position(f)).collect::<Result<Vec<_>>>()?;
-        Ok(self.columns.gather(&positions))
+        let missing = |f: &Feature| Error::Data(format!("no feature {}", self.name(f)));
+        // Inputs are best fetched together.
+        if let Some(positions) = features.iter().map(|f| self.position(f)).collect::<Option<Vec<_>>>() {
+            return Ok(self.columns.gather(&positions));
+        }
+        let column =
+            |f: &Feature| f.column(self.columns, |id| self.columns.position(id)).ok_or_else(|| missing(f));
+        features.iter().map(column).collect()
     }
 
     /// `c_j = sum_i v_i x_ij` of every column: `each` gets the sums of a range of positions, in any order and in parallel,

@@ -38,7 +38,7 @@ impl FeatureSpace for LinearSpace<'_> {
         let held = self.inputs.columns().len();
         let budget = budget.min(held);
         let position = |candidate: &Candidate| match candidate {
-            Candidate::Feature(feature) => self.inputs.position(feature).ok(),
+            Candidate::Feature(feature) => self.inputs.position(feature),
             Candidate::Group(_) => None,
         };
         let mut taken: Vec<usize> = taken.iter().filter_map(position).collect();

@@ -1,51 +1,29 @@
 //! Who proposes features. A space knows features and their scores; whether it stores them is its own affair.
 
+mod feature;
 mod group;
 mod groupfile;
 mod inputs;
 mod linear;
+mod poly;
 mod topb;
 mod tree;
 
 use std::collections::HashSet;
 
-use serde::{Deserialize, Serialize};
-
+pub use feature::Feature;
+pub(crate) use feature::id_from_one;
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_groups, read_tree};
 pub use inputs::Inputs;
 pub use linear::LinearSpace;
+pub use poly::PolySpace;
 use topb::Tops;
 pub use topb::{Scored, TopB};
 pub use tree::{Tree, TreeSpace};
 
 use crate::data::Column;
 use crate::error::{Error, Result};
-
-/// One feature, in the vocabulary that spaces and models share: enough to compute it from a raw instance.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Feature {
-    /// An input feature as it is, by its id counted from 0. In files it is counted from 1, as users see it.
-    Input(#[serde(with = "from_one")] u64),
-}
-
-/// Ids in files: counted from 1.
-mod from_one {
-    use serde::de::{Deserialize, Deserializer, Error, Unexpected};
-    use serde::ser::{Error as _, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(id: &u64, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(id.checked_add(1).ok_or_else(|| S::Error::custom("the id is too large"))?)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        let number = u64::deserialize(from)?;
-        let zero = || D::Error::invalid_value(Unexpected::Unsigned(0), &"a number of at least 1");
-        number.checked_sub(1).ok_or_else(zero)
-    }
-}
 
 /// What a space proposes and a machine selects as a whole: a feature, or a group of features.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -57,6 +57,11 @@ impl<T: Ord> TopB<T> {
         Self { capacity, heap: BinaryHeap::new() }
     }
 
+    /// How many it has room for.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Offers one item.
     pub fn offer(&mut self, score: f64, item: T) {
         if self.heap.len() < self.capacity {

@@ -1,0 +1,381 @@
+//! All products of two input features, with the inputs themselves and a constant, as the kernel `(gamma x.z + r)^2`
+//! weighs them: r; sqrt(2 gamma r) x_j; gamma x_j^2; sqrt(2) gamma x_j x_k. There may be 10^13 of them; few are looked at.
+//!
+//! The score of a pair is `|sum_i v_i x_ij x_ik|`. Its terms of one sign are bounded by Cauchy and Schwarz, so with
+//! `m_j^2` the larger of `sum of v_i x_ij^2` over positive and over negative `v_i`, it is at most `m_j m_k`. Features come
+//! in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that same order: a
+//! row is read until its features are too small for the pair to be among the best, and the search ends with the first
+//! feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::topb::Tops;
+use super::{Candidate, Feature, FeatureSpace, Group, Inputs, WorstCase};
+use crate::data::Column;
+use crate::error::{Error, Result};
+
+/// The features of the polynomial kernel of degree two.
+pub struct PolySpace<'a> {
+    inputs: Inputs<'a>,
+    gamma: f64,
+    coef0: f64,
+    /// Positions of the inputs that may form products; all if `None`.
+    factors: Option<Vec<bool>>,
+    pruned: bool,
+}
+
+/// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Input(u32),
+    Constant,
+    Product(u32, u32),
+}
+
+/// Room for rounding between a bound and what it bounds.
+const ROUNDING: f64 = 1e-9;
+
+/// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
+const FIRST_BATCH: usize = 16;
+const LARGEST_BATCH: usize = 1 << 12;
+
+impl<'a> PolySpace<'a> {
+    /// Products of the features of `inputs` for the kernel `(gamma x.z + coef0)^2`.
+    pub fn new(inputs: Inputs<'a>, gamma: f64, coef0: f64) -> Result<Self> {
+        if !(gamma.is_finite() && gamma > 0.0) {
+            return Err(Error::parameter("gamma", format!("must be a finite number above 0, not {gamma}")));
+        }
+        if !(coef0.is_finite() && coef0 >= 0.0) {
+            return Err(Error::parameter(
+                "coef0",
+                format!("must be a finite number of at least 0, not {coef0}"),
+            ));
+        }
+        if u32::try_from(inputs.columns().len()).is_err() {
+            return Err(Error::Data("more columns than products can be made of".into()));
+        }
+        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true })
+    }
+
+    /// Lets only these inputs, given by their ids, form products and squares.
+    pub fn only(mut self, ids: impl IntoIterator<Item = u64>) -> Self {
+        let mut factors = vec![false; self.inputs.columns().len()];
+        for position in ids.into_iter().filter_map(|id| self.inputs.columns().position(id)) {
+            factors[position] = true;
+        }
+        self.factors = Some(factors);
+        self
+    }
+
+    /// Looks at every pair that occurs, whatever its bound, for comparison. The result is the same.
+    pub fn exhaustive(mut self) -> Self {
+        self.pruned = false;
+        self
+    }
+
+    fn coefficient(&self, item: Item) -> f64 {
+        match item {
+            Item::Input(_) => (2.0 * self.gamma * self.coef0).sqrt(),
+            Item::Constant => self.coef0,
+            Item::Product(j, k) if j == k => self.gamma,
+            Item::Product(..) => std::f64::consts::SQRT_2 * self.gamma,
+        }
+    }
+
+    fn feature(&self, item: Item) -> Feature {
+        let id = |position: u32| self.inputs.columns().id(position as usize);
+        match item {
+            Item::Input(j) => Feature::Input(id(j)),
+            Item::Constant => Feature::Product(Vec::new()),
+            Item::Product(j, k) => Feature::Product(vec![id(j), id(k)]),
+        }
+    }
+
+    fn item(&self, candidate: &Candidate) -> Option<Item> {
+        let Candidate::Feature(feature) = candidate else { return None };
+        let position = |id: u64| self.inputs.columns().position(id).map(|p| p as u32);
+        match feature {
+            Feature::Input(id) => position(*id).map(Item::Input),
+            Feature::Product(ids) => match ids[..] {
+                [] => Some(Item::Constant),
+                [j, k] if j <= k => Some(Item::Product(position(j)?, position(k)?)),
+                _ => None,
+            },
+        }
+    }
+
+    fn is_factor(&self, position: usize) -> bool {
+        self.factors.as_ref().is_none_or(|factors| factors[position])
+    }
+
+    /// Offers the constant and the inputs.
+    fn score_inputs(&self, v: &[f64], tops: Tops<Item>, taken: &[Item]) -> Result<Tops<Item>> {
+        let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
+        let budget = tops.best.capacity();
+        let best_of = |range: Range<usize>, sums: &[f64]| {
+            let mut tops = Tops::new(budget);
+            for (position, sum) in range.zip(sums) {
+                tops.offer(linear * sum.abs(), Item::Input(position as u32), taken);
+            }
+            tops
+        };
+        let mut tops = match self.inputs.pulls(v, best_of, Tops::merge)? {
+            Some(inputs) => tops.merge(inputs),
+            None => tops,
+        };
+        let sum = crate::ordered::sum(v.len(), |i| v[i]);
+        tops.offer(constant * sum.abs(), Item::Constant, taken);
+        Ok(tops)
+    }
+
+    /// Offers the squares; returns the bound `m` of every input that may be a factor.
+    fn score_squares(&self, v: &[f64], mut tops: Tops<Item>, taken: &[Item]) -> (Tops<Item>, Vec<f64>) {
+        let columns = self.inputs.columns();
+        let batch = columns.batch();
+        let mut bounds = vec![0.0; columns.len()];
+        let squares = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
+            let first = b * batch;
+            let mut tops = Tops::new(tops.best.capacity());
+            for (k, [up, down]) in columns.square_dots(first..first + bounds.len(), v).into_iter().enumerate()
+            {
+                let position = first + k;
+                if self.is_factor(position) {
+                    let item = Item::Product(position as u32, position as u32);
+                    tops.offer(self.gamma * (up - down).abs(), item, taken);
+                    bounds[k] = up.max(down).sqrt();
+                }
+            }
+            tops
+        });
+        if let Some(squares) = squares.reduce_with(Tops::merge) {
+            tops = tops.merge(squares);
+        }
+        (tops, bounds)
+    }
+}
+
+impl FeatureSpace for PolySpace<'_> {
+    fn inputs(&self) -> &Inputs<'_> {
+        &self.inputs
+    }
+
+    fn size(&self) -> u128 {
+        let m = u128::from(self.inputs.dimension());
+        let factors =
+            self.factors.as_ref().map_or(m, |factors| factors.iter().filter(|f| **f).count() as u128);
+        1 + m + factors * (factors + 1) / 2
+    }
+
+    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+        let mut taken: Vec<Item> = taken.iter().filter_map(|candidate| self.item(candidate)).collect();
+        taken.sort_unstable();
+        let tops = self.score_inputs(v, Tops::new(budget), &taken)?;
+        let (tops, bounds) = self.score_squares(v, tops, &taken);
+        let factors = bounds.iter().filter(|&&m| m > 0.0).count();
+        let inputs = 1 + self.inputs.columns().len() + factors;
+        let mut search = Search::new(self, v, bounds, tops, &taken);
+        let pairs = search.run();
+        let tops = search.tops;
+        Ok(WorstCase::new(tops, inputs as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
+    }
+
+    fn group(&self, candidate: &Candidate) -> Result<Group> {
+        let mut group = Group::alone(candidate)?;
+        let item = self.item(candidate).ok_or_else(|| Error::Data(format!("no feature {candidate:?}")))?;
+        group.scale = self.coefficient(item);
+        Ok(group)
+    }
+}
+
+/// The search for pairs at given duals.
+struct Search<'a> {
+    space: &'a PolySpace<'a>,
+    v: &'a [f64],
+    /// Positions of the features that may be in a pair worth looking at, by falling bound.
+    order: Vec<u32>,
+    /// Their bounds.
+    bounds: Vec<f64>,
+    rows: Rows,
+    tops: Tops<Item>,
+    taken: &'a [Item],
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        space: &'a PolySpace<'a>,
+        v: &'a [f64],
+        bounds: Vec<f64>,
+        tops: Tops<Item>,
+        taken: &'a [Item],
+    ) -> Self {
+        let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
+        let mut search =
+            Self { space, v, order: Vec::new(), bounds: Vec::new(), rows: Rows::default(), tops, taken };
+        let least = search.least_partner(largest);
+        search.order = (0..bounds.len() as u32)
+            .into_par_iter()
+            .filter(|&p| bounds[p as usize] > 0.0 && bounds[p as usize] >= least)
+            .collect();
+        let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
+        search.order.par_sort_unstable_by(by_bound);
+        search.bounds = search.order.iter().map(|&p| bounds[p as usize]).collect();
+        search
+    }
+
+    /// The smallest bound with which a feature can still make a good pair with one of bound `m`.
+    fn least_partner(&self, m: f64) -> f64 {
+        if !self.space.pruned {
+            return 0.0;
+        }
+        let needed = self.tops.threshold().max(0.0) * (1.0 - ROUNDING);
+        needed / (self.space.coefficient(Item::Product(0, 1)) * m)
+    }
+
+    /// Looks at all pairs that may be among the best; returns how many were scored.
+    fn run(&mut self) -> u128 {
+        let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
+        self.rows = Rows::new(self.space, &self.order, self.v);
+        while first < self.order.len() {
+            // Later features have smaller bounds: if the largest partner is not enough, none is.
+            if self.bounds[0] < self.least_partner(self.bounds[first]) {
+                break;
+            }
+            let last = self.order.len().min(first + batch);
+            let columns = self.columns(first..last);
+            self.rows.insert(first, &columns);
+            let (tops, pairs) = self.score(first, &columns);
+            let merged = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
+            self.tops = merged;
+            scored += pairs;
+            first = last;
+            batch = (2 * batch).min(LARGEST_BATCH);
+        }
+        scored
+    }
+
+    /// The columns of some features, without instances that have no dual weight; values times `v`.
+    fn columns(&self, ranks: Range<usize>) -> Vec<Vec<Entry>> {
+        let one = |&position: &u32| {
+            let weighted = |(i, x): (u32, f64)| {
+                let v = self.v[i as usize];
+                (v != 0.0 && x != 0.0).then_some(Entry { row: i, value: x })
+            };
+            match &self.space.inputs.columns().gather(&[position as usize])[0] {
+                Column::Dense(values) => (0..).zip(values.iter().copied()).filter_map(weighted).collect(),
+                Column::Sparse { rows, values } => {
+                    rows.iter().copied().zip(values.iter().copied()).filter_map(weighted).collect()
+                }
+            }
+        };
+        self.order[ranks].par_iter().map(one).collect()
+    }
+
+    /// Multiplies each of a batch of features, whose ranks begin with `first`, with all before it that may matter.
+    fn score(&self, first: usize, columns: &[Vec<Entry>]) -> (Tops<Item>, u128) {
+        let width = first + columns.len();
+        let start = || (Tops::new(self.tops.best.capacity()), 0, vec![0.0; width]);
+        let pivots = columns.par_iter().enumerate().with_min_len(1);
+        let done = pivots.fold(start, |(mut tops, mut pairs, mut sums), (k, column)| {
+            pairs += self.score_pivot(first + k, column, &mut sums, &mut tops);
+            (tops, pairs, sums)
+        });
+        let merge = |(a, p): (Tops<Item>, u128), (b, q): (Tops<Item>, u128)| (a.merge(b), p + q);
+        let done = done.map(|(tops, pairs, _)| (tops, pairs)).reduce_with(merge);
+        done.unwrap_or_else(|| (Tops::new(0), 0))
+    }
+
+    /// One feature with those of smaller rank; `sums` are all 0 before and after.
+    fn score_pivot(&self, rank: usize, column: &[Entry], sums: &mut [f64], tops: &mut Tops<Item>) -> u128 {
+        let least = self.least_partner(self.bounds[rank]);
+        let partners = self.bounds[..rank].partition_point(|&m| m >= least);
+        for entry in column {
+            let pull = self.v[entry.row as usize] * entry.value;
+            self.rows.add(entry.row as usize, partners as u32, pull, sums);
+        }
+        let coefficient = self.space.coefficient(Item::Product(0, 1));
+        let mut pairs = 0;
+        for (partner, sum) in sums[..partners].iter_mut().enumerate().filter(|(_, sum)| **sum != 0.0) {
+            pairs += 1;
+            let score = coefficient * sum.abs();
+            *sum = 0.0;
+            if score >= tops.threshold() && score >= self.tops.threshold() {
+                let (a, b) = (self.order[rank], self.order[partner]);
+                tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
+            }
+        }
+        pairs
+    }
+}
+
+/// A value of a column.
+struct Entry {
+    row: u32,
+    value: f64,
+}
+
+/// The values of the features taken so far by rows, in order of their ranks.
+#[derive(Default)]
+struct Rows {
+    /// Where each row begins, and how much of it is there.
+    starts: Vec<u64>,
+    filled: Vec<u32>,
+    ranks: Vec<u32>,
+    /// Empty where every value is 1.
+    values: Vec<f64>,
+}
+
+impl Rows {
+    /// Room for all values of the features of `order` in instances with dual weight.
+    fn new(space: &PolySpace<'_>, order: &[u32], v: &[f64]) -> Self {
+        let columns = space.inputs.columns();
+        let mut starts = vec![0u64; v.len() + 1];
+        let mut room = |i: usize| starts[i + 1] += u64::from(v[i] != 0.0);
+        for &position in order {
+            match &columns.gather(&[position as usize])[0] {
+                Column::Dense(_) => (0..v.len()).for_each(&mut room),
+                Column::Sparse { rows, .. } => rows.iter().for_each(|&i| room(i as usize)),
+            }
+        }
+        for i in 0..v.len() {
+            starts[i + 1] += starts[i];
+        }
+        let held = starts[v.len()] as usize;
+        let values = vec![0.0; if columns.all_ones() { 0 } else { held }];
+        Self { starts, filled: vec![0; v.len()], ranks: vec![0; held], values }
+    }
+
+    /// Adds the columns of features whose ranks begin with `first`.
+    fn insert(&mut self, first: usize, columns: &[Vec<Entry>]) {
+        for (rank, column) in (first as u32..).zip(columns) {
+            for entry in column {
+                let filled = &mut self.filled[entry.row as usize];
+                let at = self.starts[entry.row as usize] as usize + *filled as usize;
+                *filled += 1;
+                self.ranks[at] = rank;
+                if let Some(value) = self.values.get_mut(at) {
+                    *value = entry.value;
+                }
+            }
+        }
+    }
+
+    /// Adds `pull` times the values of a row to `sums`, for the features whose rank is below `end`.
+    fn add(&self, row: usize, end: u32, pull: f64, sums: &mut [f64]) {
+        let start = self.starts[row] as usize;
+        let range = start..start + self.filled[row] as usize;
+        let ranks = &self.ranks[range.clone()];
+        match self.values.get(range) {
+            Some(values) => {
+                for (&rank, x) in ranks.iter().zip(values).take_while(|(rank, _)| **rank < end) {
+                    sums[rank as usize] += pull * x;
+                }
+            }
+            None => {
+                ranks.iter().take_while(|rank| **rank < end).for_each(|&rank| sums[rank as usize] += pull)
+            }
+        }
+    }
+}
