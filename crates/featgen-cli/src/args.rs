@@ -269,6 +269,24 @@ pub(crate) struct SpaceArgs {
         help_heading = "Features"
     )]
     pub(crate) coef0: f64,
+
+    /// For hik and intersection: how many levels a feature has
+    #[arg(long, value_name = "L", default_value_t = 100, help_heading = "Features")]
+    pub(crate) levels: usize,
+
+    /// For intersection: the power of the features' size
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 1.0,
+        allow_negative_numbers = true,
+        help_heading = "Features"
+    )]
+    pub(crate) power: f64,
+
+    /// For gaussian: the kernel's width [default: the standard deviation of each feature]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Features")]
+    pub(crate) sigma: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -277,6 +295,12 @@ pub(crate) enum SpaceKind {
     Linear,
     /// Them, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them
     Poly2,
+    /// A rising or falling curve of each feature, as the kernel min(x, z) makes it
+    Hik,
+    /// The same for min(|x|^A, |z|^A)
+    Intersection,
+    /// A smooth curve of each feature, as the kernel exp(-(x - z)^2 / (2 S^2)) makes it
+    Gaussian,
 }
 
 /// Which features are selected together.

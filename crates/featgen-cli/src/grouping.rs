@@ -3,7 +3,7 @@
 use featgen::data::Dataset;
 use featgen::error::Place;
 use featgen::space::{
-    self, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace, TreeSpace,
+    self, AdditiveSpace, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace, TreeSpace,
 };
 use featgen::{Error, Result};
 
@@ -20,13 +20,17 @@ pub(crate) struct Chosen<'a> {
 }
 
 pub(crate) fn space<'a>(args: &LearningArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
-    let SpaceArgs { space: kind, gamma, coef0 } = args.space;
+    let SpaceArgs { space: kind, gamma, coef0, levels, power, sigma } = args.space;
+    let inputs = Inputs::new(data);
     match kind {
         SpaceKind::Linear => linear(&args.grouping, data, progress),
         _ if args.grouping.groups.is_some() => {
             Err(Error::parameter("groups", "groups are of the features as they are: --space linear"))
         }
-        SpaceKind::Poly2 => Ok(Chosen::features(PolySpace::new(Inputs::new(data), gamma, coef0)?)),
+        SpaceKind::Poly2 => Ok(Chosen::features(PolySpace::new(inputs, gamma, coef0)?)),
+        SpaceKind::Hik => Ok(Chosen::features(AdditiveSpace::hik(inputs, levels)?)),
+        SpaceKind::Intersection => Ok(Chosen::features(AdditiveSpace::intersection(inputs, levels, power)?)),
+        SpaceKind::Gaussian => Ok(Chosen::features(AdditiveSpace::gaussian(inputs, sigma)?)),
     }
 }
 

@@ -49,6 +49,9 @@ struct Group<'a> {
     norm: f64,
     members: usize,
     round: usize,
+    /// Of a curve over an input: its points.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    curve: Vec<[f64; 2]>,
 }
 
 #[derive(Serialize)]
@@ -141,6 +144,7 @@ impl<'a> Report<'a> {
             norm: selected.norm,
             members: selected.group.size,
             round: selected.group.round,
+            curve: model.curve(selected),
         };
         Self {
             objective: model.certificate.objective,

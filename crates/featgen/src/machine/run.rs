@@ -400,7 +400,7 @@ impl Run<'_> {
             let weighs = |round: &&Round| round.terms.iter().any(|t| taken.terms.contains(t));
             let round = self.rounds.iter().find(weighs).map_or(self.rounds.len(), |round| round.round);
             let group = taken.name.as_ref().map(|name| {
-                groups.push(Group { name: name.clone(), size: taken.size, round });
+                groups.push(Group { name: name.clone(), size: taken.size, round, range: taken.range });
                 groups.len() - 1
             });
             for t in taken.terms.clone().filter(|&t| used[t]) {

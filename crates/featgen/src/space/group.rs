@@ -281,6 +281,7 @@ impl FeatureSpace for GroupSpace<'_> {
             size,
             features: present.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
             scale: self.weight.scale(size),
+            range: None,
         })
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Inputs<'a> {
     pub(super) fn position(&self, feature: &Feature) -> Option<usize> {
         match feature {
             Feature::Input(id) => self.columns.position(*id),
-            Feature::Product(_) => None,
+            Feature::Product(_) | Feature::Step(_) | Feature::Wave(_) => None,
         }
     }
 
@@ -137,7 +137,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// A sum that is not a number means a value that is not one: name the culprit.
-    fn explain(&self, position: usize) -> Error {
+    pub(super) fn explain(&self, position: usize) -> Error {
         let name = self.name(&self.feature(position));
         let column = match &self.columns.gather(&[position])[0] {
             Column::Dense(values) => values.iter().copied().enumerate().collect(),

@@ -104,6 +104,7 @@ impl<'a> PolySpace<'a> {
                 [j, k] if j <= k => Some(Item::Product(position(j)?, position(k)?)),
                 _ => None,
             },
+            Feature::Step(_) | Feature::Wave(_) => None,
         }
     }
 

@@ -460,6 +460,7 @@ impl FeatureSpace for TreeSpace<'_> {
             size: node.size as usize,
             features: positions.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
             scale: self.weight.scale(node.size as usize),
+            range: None,
         })
     }
 }
