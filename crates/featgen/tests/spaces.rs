@@ -6,10 +6,11 @@ use std::collections::HashSet;
 
 use common::{Problem, Storage, nested, overlapping};
 use featgen::LinearSpace;
-use featgen::data::{Column, Columns};
+use featgen::data::Columns;
+use featgen::operator::Operator;
 use featgen::space::{
-    Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace, Scored, Tree,
-    TreeSpace, WorstCase,
+    AdditiveSpace, Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace,
+    Scored, Tree, TreeSpace, WorstCase,
 };
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -102,23 +103,36 @@ fn keeps_the_contract(space: &dyn FeatureSpace, known: &[Known], vs: &[Vec<f64>]
         let group = space.group(&k.candidate).unwrap();
         assert!((group.scale * k.eta_squared.sqrt() - 1.0).abs() < 1e-15, "{what}: {:?}", k.candidate);
         let columns = space.generate(&group.features).unwrap();
-        let columns: Vec<_> =
-            group.features.into_iter().zip(columns.iter().map(|x| dense(x, rows))).collect();
-        assert_eq!(columns, k.features, "{what}: {:?}", k.candidate);
+        let columns: Vec<Vec<f64>> = columns.iter().flat_map(|operator| written(operator, rows)).collect();
+        assert_eq!(columns.len(), k.features.len(), "{what}: {:?}", k.candidate);
+        for ((feature, expected), (found, column)) in
+            k.features.iter().zip(group.features.iter().zip(columns))
+        {
+            assert_eq!(feature, found, "{what}: {:?}", k.candidate);
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14 * (1.0 + a.abs());
+            assert!(expected.iter().zip(&column).all(near), "{what}: {feature:?} {expected:?} {column:?}");
+        }
     }
     assert!(space.generate(&[Feature::Input(u64::MAX)]).is_err(), "{what}: a feature that does not exist");
     assert!(space.group(&Candidate::Group(u32::MAX)).is_err(), "{what}: a group that does not exist");
     // The constant and the first input are both called 1 where inputs have no names.
-    let features = known.iter().flat_map(|k| &k.features).map(|f| &f.0).filter(|f| !f.inputs().is_empty());
-    let features: HashSet<&Feature> = features.collect();
+    // So are levels of an input that is always 0.
+    let told_apart = |f: &&(Feature, Vec<f64>)| !f.0.inputs().is_empty() && f.1.iter().any(|x| *x != 0.0);
+    let features: HashSet<&Feature> =
+        known.iter().flat_map(|k| &k.features).filter(told_apart).map(|f| &f.0).collect();
     let names: HashSet<String> = features.iter().map(|f| space.name(f)).collect();
     assert_eq!(names.len(), features.len(), "{what}: two features of one name");
 }
 
-fn dense(column: &Column, n: usize) -> Vec<f64> {
-    let mut values = vec![0.0; n];
-    column.add_to(1.0, &mut values);
-    values
+/// The columns of an operator.
+fn written(operator: &Operator, n: usize) -> Vec<Vec<f64>> {
+    let column = |l: usize| {
+        let unit: Vec<f64> = (0..operator.width()).map(|k| f64::from(u8::from(k == l))).collect();
+        let mut values = vec![0.0; n];
+        operator.apply(&unit, &mut values);
+        values
+    };
+    (0..operator.width()).map(column).collect()
 }
 
 /// The candidates of a linear space: its columns.
@@ -165,6 +179,43 @@ fn quadratic(stored: &dyn Columns, columns: &[Vec<f64>], gamma: f64, coef0: f64)
     }
     all.retain(|known| known.eta_squared.is_finite());
     all
+}
+
+/// The candidates of an additive space: for each input a group of features, with the columns that their formulas give.
+fn additive(
+    space: &AdditiveSpace<'_>,
+    columns: &[Vec<f64>],
+    value: impl Fn(&Feature, f64) -> f64,
+) -> Vec<Known> {
+    let known = |(g, x): (u32, &Vec<f64>)| {
+        let candidate = Candidate::Group(g);
+        let features = space.group(&candidate).unwrap().features;
+        let column = |feature: Feature| {
+            let values = x.iter().map(|&x| value(&feature, x)).collect();
+            (feature, values)
+        };
+        Known { candidate, features: features.into_iter().map(column).collect(), eta_squared: 1.0 }
+    };
+    (0..).zip(columns).map(known).collect()
+}
+
+/// The value of a part of a curve, by its definition.
+fn part_of_curve(feature: &Feature, x: f64) -> f64 {
+    match feature {
+        Feature::Step(step) => {
+            let size = x.abs().powf(step.power.0) / step.top.0 * f64::from(step.of);
+            let level = if x == 0.0 { 0.0 } else { (size + 0.5).floor().clamp(1.0, step.of.into()) };
+            if level >= step.level.into() { (step.top.0 / f64::from(step.of)).sqrt() } else { 0.0 }
+        }
+        Feature::Wave(wave) => {
+            let density = |k: i32| (-0.5 * (f64::from(k) * 0.55).powi(2)).exp();
+            let total: f64 = (-5..=5).map(density).sum();
+            let amplitude = (2.0 * density(wave.harmonic as i32) / total).sqrt();
+            let phase = f64::from(wave.harmonic) * 0.55 * x / wave.sigma.0;
+            amplitude * if wave.sine { phase.sin() } else { phase.cos() - 1.0 }
+        }
+        other => panic!("{other:?} is no part of a curve"),
+    }
 }
 
 /// The same groups as the library holds them.
@@ -310,7 +361,7 @@ proptest! {
             .collect();
         let v = if exact { integers(rng, n, 2, 0.3) } else { reals(rng, n) };
         let tree = nested(rng, m);
-        check_groups(&columns, &tree, true, &[v.clone()], exact);
+        check_groups(&columns, &tree, true, std::slice::from_ref(&v), exact);
         check_groups(&columns, &overlapping(rng, m), false, &[v], exact);
     }
 }
@@ -335,8 +386,39 @@ proptest! {
             let known = quadratic(&*stored, &columns, gamma, coef0);
             let space = || PolySpace::new(Inputs::over(&*stored), gamma, coef0).unwrap();
             let what = format!("seed {seed}, {n} x {m} {storage:?}, gamma {gamma}, coef0 {coef0}");
-            keeps_the_contract(&space(), &known, &[v.clone()], false, &what);
-            keeps_the_contract(&space().exhaustive(), &known, &[v.clone()], false, &format!("{what}, exhaustive"));
+            keeps_the_contract(&space(), &known, std::slice::from_ref(&v), false, &what);
+            keeps_the_contract(&space().exhaustive(), &known, std::slice::from_ref(&v), false, &format!("{what}, exhaustive"));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Curves: levels of any number, powers, and waves, in every storage.
+    #[test]
+    fn curves(
+        seed in any::<u64>(), n in 2usize..30, m in 1usize..14, zeros in 0.0..0.9, levels in 2usize..20, power in 0.3f64..3.0,
+    ) {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let value = |rng: &mut ChaCha8Rng| if rng.random_bool(zeros) { 0.0 } else { rng.random_range(-2f32..2.0).into() };
+        let columns: Vec<Vec<f64>> = (0..m).map(|_| (0..n).map(|_| value(rng)).collect()).collect();
+        let sizes: Vec<Vec<f64>> = columns.iter().map(|x| x.iter().map(|x| x.abs()).collect()).collect();
+        let v = (0..n).map(|_| value(rng)).collect::<Vec<_>>();
+        for storage in Storage::ALL {
+            let ids: Vec<u64> = (0..m as u64).map(|j| 5 * j + 1).collect();
+            let (stored, positive) = (storage.store(&columns, &ids), storage.store(&sizes, &ids));
+            let inputs = Inputs::over(&*stored);
+            for (name, space, columns) in [
+                ("hik", AdditiveSpace::hik(Inputs::over(&*positive), levels).unwrap(), &sizes),
+                ("intersection", AdditiveSpace::intersection(inputs, levels, power).unwrap(), &columns),
+                ("gaussian", AdditiveSpace::gaussian(inputs, Some(power)).unwrap(), &columns),
+                ("gaussian by column", AdditiveSpace::gaussian(inputs, None).unwrap(), &columns),
+            ] {
+                let known = additive(&space, columns, part_of_curve);
+                let what = format!("{name}, seed {seed}, {n} x {m} {storage:?}, {levels} levels, power {power}");
+                keeps_the_contract(&space, &known, std::slice::from_ref(&v), false, &what);
+            }
         }
     }
 }
