@@ -59,6 +59,11 @@ impl Curve {
 const POINTS: usize = 101;
 
 impl Model {
+    /// Whether what was selected are curves over features, rather than features or groups of them.
+    pub fn has_curves(&self) -> bool {
+        self.terms.first().is_some_and(|term| term.feature.is_part_of_curve())
+    }
+
     /// Points `(x, value)` of the curve of a selected group over the values of its input that occurred; empty if the group
     /// is not a curve.
     pub fn curve(&self, selected: &Selected<'_>) -> Vec<[f64; 2]> {

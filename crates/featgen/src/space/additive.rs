@@ -39,19 +39,27 @@ enum Basis {
 impl<'a> AdditiveSpace<'a> {
     /// The kernel `min(x, z)` of features that are not negative, with so many levels.
     pub fn hik(inputs: Inputs<'a>, levels: usize) -> Result<Self> {
-        for position in 0..inputs.columns().len() {
-            let column = &inputs.columns().gather(&[position])[0];
-            if let Some((i, x)) = column.entries().find(|(_, x)| *x < 0.0) {
+        Self::steps(inputs, levels, 1.0, |position, column| {
+            let negative = column.entries().find(|(_, x)| *x < 0.0);
+            negative.map_or(Ok(()), |(i, x)| {
                 let name = inputs.name(&inputs.feature(position));
-                let reason = "the histogram intersection takes no negative values; --space intersection takes their size";
-                return Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)));
-            }
-        }
-        Self::intersection(inputs, levels, 1.0)
+                let reason = "hik takes no negative values; --space intersection takes their size";
+                Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
+            })
+        })
     }
 
     /// The kernel `min(|x|^power, |z|^power)`, with so many levels.
     pub fn intersection(inputs: Inputs<'a>, levels: usize, power: f64) -> Result<Self> {
+        Self::steps(inputs, levels, power, |_, _| Ok(()))
+    }
+
+    fn steps(
+        inputs: Inputs<'a>,
+        levels: usize,
+        power: f64,
+        check: impl Fn(usize, &Column) -> Result<()> + Sync,
+    ) -> Result<Self> {
         if !(2..=MOST_LEVELS).contains(&levels) {
             let reason = format!("must be within 2 and {MOST_LEVELS}, not {levels}");
             return Err(Error::parameter("levels", reason));
@@ -59,10 +67,15 @@ impl<'a> AdditiveSpace<'a> {
         if !(power.is_finite() && power > 0.0) {
             return Err(Error::parameter("power", format!("must be a finite number above 0, not {power}")));
         }
-        let top =
-            |column: &Column| column.entries().fold(0.0, |top: f64, (_, x)| top.max(x.abs())).powf(power);
-        let basis = Basis::Steps { levels: levels as u32, power };
-        Ok(Self { scales: scales(&inputs, top), inputs, basis })
+        let top = |position: usize, column: &Column| {
+            check(position, column)?;
+            Ok(column.entries().fold(0.0, |top: f64, (_, x)| top.max(x.abs())).powf(power))
+        };
+        Ok(Self {
+            scales: scales(&inputs, top)?,
+            inputs,
+            basis: Basis::Steps { levels: levels as u32, power },
+        })
     }
 
     /// The kernel `exp(-(x - z)^2 / (2 sigma^2))` of each feature; without a sigma, each has its own standard deviation.
@@ -77,7 +90,7 @@ impl<'a> AdditiveSpace<'a> {
             let variance = square - mean * mean;
             if variance > 1e-12 * square { variance.sqrt() } else { square.sqrt().max(f64::MIN_POSITIVE) }
         };
-        let scales = scales(&inputs, |column| sigma.unwrap_or_else(|| deviation(column)));
+        let scales = scales(&inputs, |_, column| Ok(sigma.unwrap_or_else(|| deviation(column))))?;
         Ok(Self { inputs, basis: Basis::Waves, scales })
     }
 
@@ -138,9 +151,10 @@ impl<'a> AdditiveSpace<'a> {
 }
 
 /// A number for every column.
-fn scales(inputs: &Inputs<'_>, scale: impl Fn(&Column) -> f64 + Sync) -> Vec<f64> {
+fn scales(inputs: &Inputs<'_>, scale: impl Fn(usize, &Column) -> Result<f64> + Sync) -> Result<Vec<f64>> {
     let columns = inputs.columns();
-    (0..columns.len()).into_par_iter().map(|position| scale(&columns.gather(&[position])[0])).collect()
+    let one = |position: usize| scale(position, &columns.gather(&[position])[0]);
+    (0..columns.len()).into_par_iter().map(one).collect()
 }
 
 /// `sum over levels l >= 1 of (sum over levels k >= l of h_k)^2` for a histogram `h` in two lanes.
