@@ -75,6 +75,11 @@ pub trait Columns: Send + Sync {
         self.gather(&[position])[0].histogram(v, bins, sums);
     }
 
+    /// Puts the rows and values of the column at `position` into `out` if it has at most `most`; says whether it has.
+    fn short_column(&self, _position: usize, _most: usize, _out: &mut Vec<(u32, f64)>) -> bool {
+        false
+    }
+
     /// Whether every stored value is 1.
     fn all_ones(&self) -> bool {
         false

@@ -200,6 +200,16 @@ impl Columns for Sparse {
         }
     }
 
+    fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
+        let at = self.range(position);
+        out.clear();
+        if at.len() > most {
+            return false;
+        }
+        out.extend(at.map(|k| (self.indices[k], self.values.get(k))));
+        true
+    }
+
     fn all_ones(&self) -> bool {
         self.values == Values::Ones
     }
