@@ -177,9 +177,6 @@ pub(crate) struct LearningArgs {
     #[arg(long, default_value = "linear", value_parser = PossibleValuesParser::new(["linear"]))]
     space: String,
 
-    #[command(flatten)]
-    pub(crate) grouping: GroupingArgs,
-
     /// Run until the selection is proven to be within this part of the optimum
     ///
     /// 0.01 means 1 %. Features may be proposed again; --tol, --max-rounds and --features then apply only if given.
@@ -213,6 +210,10 @@ pub(crate) struct LearningArgs {
     /// Afterwards, refit with this cost on the selected features only
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     debias: Option<f64>,
+
+    // Last, for its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) grouping: GroupingArgs,
 }
 
 impl LearningArgs {
@@ -250,8 +251,9 @@ fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> 
 pub(crate) struct GroupingArgs {
     /// Select groups of features: one a line, `name: 3 5 9-12`
     ///
-    /// Features are counted from 1 or called by their names; the group's name may be left out. Groups may overlap: a
-    /// feature's weight is then the sum over its groups. --features and --budget count groups.
+    /// Features are called by their names, or counted from 1 where no feature has such a name; the group's name may be
+    /// left out. Groups may overlap: a feature's weight is then the sum over its groups. --features and --budget count
+    /// groups.
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Option<PathBuf>,
 
@@ -264,7 +266,7 @@ pub(crate) struct GroupingArgs {
     pub(crate) tree: Option<TreeKind>,
 
     /// How much a group's size counts against it
-    #[arg(long, value_enum, value_name = "WEIGHT", default_value_t = GroupWeighting::None)]
+    #[arg(long, value_enum, value_name = "WEIGHT", requires = "groups", default_value_t = GroupWeighting::None)]
     pub(crate) group_weight: GroupWeighting,
 
     /// Make every feature that is in no group a group of its own, instead of leaving it out

@@ -1,11 +1,11 @@
 //! The space that the user's options describe: features one by one, or groups of them.
 
+use featgen::Result;
 use featgen::data::Dataset;
 use featgen::error::Place;
 use featgen::space::{self, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, TreeSpace};
-use featgen::{Error, Result};
 
-use crate::args::{GroupWeighting, GroupingArgs};
+use crate::args::GroupingArgs;
 use crate::numbers::{count, plural};
 use crate::progress::Progress;
 
@@ -20,9 +20,6 @@ pub(crate) struct Chosen<'a> {
 pub(crate) fn space<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
     let weight = args.group_weight.into();
     let Some(file) = &args.groups else {
-        if args.group_weight != GroupWeighting::None {
-            return Err(Error::parameter("group-weight", "there are no groups; --groups FILE gives them"));
-        }
         return Ok(Chosen { space: Box::new(LinearSpace::new(data)), unit: "feature", notes: Vec::new() });
     };
     progress.doing(format!("reading {}", file.display()));
@@ -43,7 +40,9 @@ pub(crate) fn space<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progr
             let tree = space::read_tree(file, &inputs, kind.format(), args.singletons)?;
             if tree.too_large() > 0 {
                 let (large, most) = (plural(tree.too_large(), "group"), count(MOST_MEMBERS as u64));
-                notes.push(format!("{large} of more than {most} features only hold smaller ones together"));
+                notes.push(format!(
+                    "{large} of more than {most} features cannot be selected, only groups inside"
+                ));
             }
             notes.extend(beyond(tree.beyond()));
             let left_out = tree.left_out();

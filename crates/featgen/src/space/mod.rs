@@ -17,7 +17,7 @@ pub use inputs::Inputs;
 pub use linear::LinearSpace;
 use topb::Tops;
 pub use topb::{Scored, TopB};
-pub use tree::{Tree, TreeSpace};
+pub use tree::{Crossing, Tree, TreeSpace};
 
 use crate::data::Column;
 use crate::error::{Error, Result};
