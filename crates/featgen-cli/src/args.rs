@@ -176,9 +176,6 @@ pub(crate) struct LearningArgs {
     #[command(flatten)]
     pub(crate) space: SpaceArgs,
 
-    #[command(flatten)]
-    pub(crate) grouping: GroupingArgs,
-
     /// Run until the selection is proven to be within this part of the optimum
     ///
     /// 0.01 means 1 %. Features may be proposed again; --tol, --max-rounds and --features then apply only if given.
@@ -212,6 +209,10 @@ pub(crate) struct LearningArgs {
     /// Afterwards, refit with this cost on the selected features only
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     debias: Option<f64>,
+
+    // Last, for its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) grouping: GroupingArgs,
 }
 
 impl LearningArgs {
@@ -322,7 +323,8 @@ pub(crate) struct GroupingArgs {
     pub(crate) tree: Option<TreeKind>,
 
     /// How much a group's size counts against it
-    #[arg(long, value_enum, value_name = "WEIGHT", default_value_t = GroupWeighting::None, help_heading = "Groups")]
+    #[arg(long, value_enum, value_name = "WEIGHT", requires = "groups", default_value_t = GroupWeighting::None,
+          help_heading = "Groups")]
     pub(crate) group_weight: GroupWeighting,
 
     /// Make every feature that is in no group a group of its own, instead of leaving it out

@@ -7,7 +7,7 @@ use featgen::space::{
 };
 use featgen::{Error, Result};
 
-use crate::args::{GroupWeighting, GroupingArgs, LearningArgs, SpaceArgs, SpaceKind};
+use crate::args::{GroupingArgs, LearningArgs, SpaceArgs, SpaceKind};
 use crate::numbers::{count, plural};
 use crate::progress::Progress;
 
@@ -45,9 +45,6 @@ impl<'a> Chosen<'a> {
 fn linear<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
     let weight = args.group_weight.into();
     let Some(file) = &args.groups else {
-        if args.group_weight != GroupWeighting::None {
-            return Err(Error::parameter("group-weight", "there are no groups; --groups FILE gives them"));
-        }
         return Ok(Chosen::features(LinearSpace::new(data)));
     };
     progress.doing(format!("reading {}", file.display()));
@@ -68,7 +65,9 @@ fn linear<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Re
             let tree = space::read_tree(file, &inputs, kind.format(), args.singletons)?;
             if tree.too_large() > 0 {
                 let (large, most) = (plural(tree.too_large(), "group"), count(MOST_MEMBERS as u64));
-                notes.push(format!("{large} of more than {most} features only hold smaller ones together"));
+                notes.push(format!(
+                    "{large} of more than {most} features cannot be selected, only groups inside"
+                ));
             }
             notes.extend(beyond(tree.beyond()));
             let left_out = tree.left_out();

@@ -57,9 +57,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
 
 /// The training and the test data; both before the work begins, so that mistakes are found early.
 fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Option<Dataset>)> {
-    let standard_input = Path::new("-");
-    if args.data == standard_input && args.test.as_deref() == Some(standard_input) {
-        return Err(Error::parameter("test", "standard input can only be read once").into());
+    let files = [
+        ("data", Some(&args.data)),
+        ("test", args.test.as_ref()),
+        ("groups", args.learning.grouping.groups.as_ref()),
+    ];
+    let mut from_input = files.iter().filter(|(_, file)| file.is_some_and(|path| path == Path::new("-")));
+    if let Some((name, _)) = from_input.nth(1) {
+        return Err(Error::parameter(name, "standard input can only be read once").into());
     }
     let mut reader = args.input.reader();
     if let Some(file) = &args.names {

@@ -109,17 +109,17 @@ fn agrees(solver: &str, count: u64, make: fn(u64) -> Problem, closes: bool) {
 
 #[test]
 fn newton_agrees() {
-    agrees("newton", 40, Problem::random, true);
+    agrees("newton", 25, Problem::random, true);
 }
 
 #[test]
 fn apg_agrees() {
-    agrees("apg", 20, Problem::random, true);
+    agrees("apg", 10, Problem::random, true);
 }
 
 #[test]
 fn pg_agrees() {
-    agrees("pg", 10, Problem::mild, false);
+    agrees("pg", 5, Problem::mild, false);
 }
 
 /// The bounds of every round enclose the optimum.

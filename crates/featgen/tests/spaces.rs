@@ -359,10 +359,9 @@ proptest! {
         let columns: Vec<_> = (0..m)
             .map(|_| if exact { integers(rng, n, 2, 0.5) } else { reals(rng, n) })
             .collect();
-        let v = if exact { integers(rng, n, 2, 0.3) } else { reals(rng, n) };
-        let tree = nested(rng, m);
-        check_groups(&columns, &tree, true, std::slice::from_ref(&v), exact);
-        check_groups(&columns, &overlapping(rng, m), false, &[v], exact);
+        let vs = [if exact { integers(rng, n, 2, 0.3) } else { reals(rng, n) }];
+        check_groups(&columns, &nested(rng, m), true, &vs, exact);
+        check_groups(&columns, &overlapping(rng, m), false, &vs, exact);
     }
 }
 

@@ -22,7 +22,7 @@ pub use linear::LinearSpace;
 pub use poly::PolySpace;
 use topb::Tops;
 pub use topb::{Scored, TopB};
-pub use tree::{Tree, TreeSpace};
+pub use tree::{Crossing, Tree, TreeSpace};
 
 use crate::error::{Error, Result};
 use crate::operator::Operator;
