@@ -20,6 +20,15 @@ struct Node {
     leaf: bool,
 }
 
+impl Node {
+    /// The label, cut: in a deep tree one leaf may be in the names of all others.
+    fn short(&self) -> &str {
+        const LONGEST: usize = 60;
+        let label = self.label.as_deref().unwrap_or_default();
+        label.char_indices().nth(LONGEST).map_or(label, |(cut, _)| &label[..cut])
+    }
+}
+
 pub(super) fn read(mut source: Source, inputs: &Inputs<'_>) -> Result<TreeBuilder> {
     let file = source.name().to_owned();
     let mut bytes = Vec::new();
@@ -41,10 +50,9 @@ pub(super) fn read(mut source: Source, inputs: &Inputs<'_>) -> Result<TreeBuilde
         let parent = node.parent.and_then(|parent| groups[parent as usize]);
         let Some(label) = &node.label else {
             let [first, last] = leaves[k];
-            // It holds just what another node holds, which has a name or is a leaf.
+            // A root, or no more than the node above it or a single leaf.
             let same = first == last || node.parent.is_none_or(|parent| leaves[parent as usize] == leaves[k]);
-            let called = |leaf: u32| nodes[leaf as usize].label.as_deref().unwrap_or_default();
-            let name = || format!("({}..{})", called(first), called(last));
+            let name = || format!("({}..{})", nodes[first as usize].short(), nodes[last as usize].short());
             groups.push(if same { parent } else { Some(builder.group(Some(&name()), parent)) });
             continue;
         };
