@@ -1,8 +1,9 @@
 //! All products of two input features, with the inputs themselves and a constant, as the kernel `(gamma x.z + r)^2`
 //! weighs them: r; sqrt(2 gamma r) x_j; gamma x_j^2; sqrt(2) gamma x_j x_k. There may be 10^13 of them; few are looked at.
 //!
-//! The score of a pair is `|sum_i v_i x_ij x_ik|`. Its terms of one sign are bounded by Cauchy and Schwarz, so with
-//! `m_j^2` the larger of `sum of v_i x_ij^2` over positive and over negative `v_i`, it is at most `m_j m_k`. Features come
+//! The score of a pair is `|sum_i v_i x_ij x_ik|`, by Cauchy and Schwarz at most `m_j m_k` with `m_j^2 = sum_i |v_i| x_ij^2`.
+//! If no feature has values of both signs, the terms of the sum are positive where `v_i` is, or the other way round, so
+//! that `m_j^2` may be the larger of the sums over positive and over negative `v_i`. Features come
 //! in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that same order: a
 //! row is read until its features are too small for the pair to be among the best, and the search ends with the first
 //! feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
@@ -25,6 +26,8 @@ pub struct PolySpace<'a> {
     /// Positions of the inputs that may form products; all if `None`.
     factors: Option<Vec<bool>>,
     pruned: bool,
+    /// Whether no feature has values of both signs.
+    one_signed: bool,
 }
 
 /// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
@@ -57,7 +60,8 @@ impl<'a> PolySpace<'a> {
         if u32::try_from(inputs.columns().len()).is_err() {
             return Err(Error::Data("more columns than products can be made of".into()));
         }
-        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true })
+        let one_signed = one_signed(&inputs);
+        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed })
     }
 
     /// Lets only these inputs, given by their ids, form products and squares.
@@ -146,7 +150,7 @@ impl<'a> PolySpace<'a> {
                 if self.is_factor(position) {
                     let item = Item::Product(position as u32, position as u32);
                     tops.offer(self.gamma * (up - down).abs(), item, taken);
-                    bounds[k] = up.max(down).sqrt();
+                    bounds[k] = if self.one_signed { up.max(down) } else { up + down }.sqrt();
                 }
             }
             tops
@@ -189,6 +193,17 @@ impl FeatureSpace for PolySpace<'_> {
         group.scale = self.coefficient(item);
         Ok(group)
     }
+}
+
+/// Whether no feature has values of both signs.
+fn one_signed(inputs: &Inputs<'_>) -> bool {
+    let columns = inputs.columns();
+    let one = |position: usize| {
+        let signs = |[below, above]: [bool; 2], x: f64| [below || x < 0.0, above || x > 0.0];
+        let column = &columns.gather(&[position])[0];
+        column.entries().fold([false; 2], |seen, (_, x)| signs(seen, x)) != [true; 2]
+    };
+    columns.all_ones() || (0..columns.len()).into_par_iter().all(one)
 }
 
 /// The search for pairs at given duals.
