@@ -3,7 +3,7 @@
 //! A storage keeps the small contract [`Columns`]. Everything above it (spaces, models) sees only that, so a new
 //! storage is one new file.
 
-mod build;
+pub(crate) mod build;
 mod dense;
 mod labels;
 pub mod read;
