@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use featgen::data::Dataset;
-use featgen::synth::{Group, Linear, Truth};
+use featgen::synth::{Group, Linear, Products, Truth};
 
-use crate::args::{GroupArgs, LinearArgs, SetArgs, SynthArgs, SynthFormat, SynthKind};
+use crate::args::{
+    GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
+};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<ExitCode> {
     match &args.kind {
         SynthKind::Linear(args) => linear(args),
         SynthKind::Group(args) => group(args),
+        SynthKind::Products(args) => products(args),
     }
 }
 
@@ -20,38 +23,84 @@ fn linear(args: &LinearArgs) -> anyhow::Result<ExitCode> {
     let &LinearArgs { ref set, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Linear { rows, test_rows, features, relevant, density, shift, seed };
-    let command = write_all(set, || problem.truth(), || problem.train(), || problem.test())?;
-    show_next(set, relevant, "features", command)
+    let files = Files::of(set);
+    let command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
+    show_next(&files, relevant, "features", command)
 }
 
 fn group(args: &GroupArgs) -> anyhow::Result<ExitCode> {
     let &GroupArgs { ref set, group_size, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed };
-    let mut command = write_all(set, || problem.truth(), || problem.train(), || problem.test())?;
-    let groups = with_suffix(&set.output, "groups.txt");
+    let files = Files::of(set);
+    let mut command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
+    let groups = files.named("groups.txt");
     problem.write_groups(&groups)?;
     command.push(format!("--groups {}", shown(&groups)));
-    show_next(set, relevant, "groups", command)
+    show_next(&files, relevant, "groups", command)
+}
+
+fn products(args: &ProductsArgs) -> anyhow::Result<ExitCode> {
+    let &ProductsArgs { rows, test_rows, features, per_row, skew, degree, .. } = args;
+    let &ProductsArgs { relevant, support, noise, values, seed, .. } = args;
+    let real = values == ValueChoice::Real;
+    let problem =
+        Products { rows, test_rows, features, per_row, skew, degree, relevant, support, noise, real, seed };
+    let files = Files { prefix: &args.output, as_text: true, test: test_rows > 0 };
+    let mut command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
+    command.push(match degree {
+        2 => "--space poly2".to_owned(),
+        _ => format!("--space products --degree {degree}"),
+    });
+    show_next(&files, relevant, "products", command)
+}
+
+/// Which files are written.
+struct Files<'a> {
+    prefix: &'a Path,
+    as_text: bool,
+    test: bool,
+}
+
+impl<'a> Files<'a> {
+    fn of(args: &'a SetArgs) -> Self {
+        let as_text = match args.format {
+            SynthFormat::Auto => args.density < 1.0,
+            SynthFormat::Svm => true,
+            SynthFormat::Npy => false,
+        };
+        Self { prefix: &args.output, as_text, test: args.test_rows > 0 }
+    }
+
+    fn named(&self, suffix: &str) -> PathBuf {
+        let mut name = self.prefix.as_os_str().to_owned();
+        name.push(".");
+        name.push(suffix);
+        name.into()
+    }
+
+    fn truth(&self) -> PathBuf {
+        self.named("truth.txt")
+    }
 }
 
 /// Makes and writes what every kind has; returns the beginning of the command that learns from it.
 fn write_all(
-    args: &SetArgs,
+    files: &Files<'_>,
     truth: impl FnOnce() -> featgen::Result<Truth>,
     train: impl FnOnce() -> featgen::Result<Dataset>,
     test: impl FnOnce() -> featgen::Result<Dataset>,
 ) -> featgen::Result<Vec<String>> {
-    let truth_file = truth_file(args);
+    let truth_file = files.truth();
     featgen::files::check_writable(&truth_file)?;
     let truth = truth()?;
     let progress = Progress::new(None);
     let mut command = vec!["featgen train".to_owned()];
     progress.doing("making the training set");
-    command.extend(write(train()?, args, "train", ["", "--labels "])?);
-    if args.test_rows > 0 {
+    command.extend(write(train()?, files, "train", ["", "--labels "])?);
+    if files.test {
         progress.doing("making the test set");
-        command.extend(write(test()?, args, "test", ["--test ", "--test-labels "])?);
+        command.extend(write(test()?, files, "test", ["--test ", "--test-labels "])?);
     }
     truth.write(&truth_file)?;
     progress.finish();
@@ -59,22 +108,18 @@ fn write_all(
 }
 
 fn show_next(
-    args: &SetArgs,
+    files: &Files<'_>,
     relevant: usize,
     things: &str,
     mut command: Vec<String>,
 ) -> anyhow::Result<ExitCode> {
-    let model = with_suffix(&args.output, "model.json");
+    let model = files.named("model.json");
     command.push(format!("--features {relevant} -o {}", shown(&model)));
     crate::print(|out| {
-        writeln!(out, "The {relevant} relevant {things} are in {}. Next:\n", shown(&truth_file(args)))?;
+        writeln!(out, "The {relevant} relevant {things} are in {}. Next:\n", shown(&files.truth()))?;
         writeln!(out, "  {}", command.join(" "))
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn truth_file(args: &SetArgs) -> PathBuf {
-    with_suffix(&args.output, "truth.txt")
 }
 
 /// Writes one set; returns the arguments, after their `options`, with which `train` reads it.
@@ -82,32 +127,20 @@ fn truth_file(args: &SetArgs) -> PathBuf {
 /// The set is let go before the next one is made: together they may not fit in memory.
 fn write(
     data: Dataset,
-    args: &SetArgs,
+    files: &Files<'_>,
     set: &str,
     [data_option, labels_option]: [&str; 2],
 ) -> featgen::Result<Vec<String>> {
-    let as_text = match args.format {
-        SynthFormat::Auto => args.density < 1.0,
-        SynthFormat::Svm => true,
-        SynthFormat::Npy => false,
-    };
-    if as_text {
-        let path = with_suffix(&args.output, &format!("{set}.svm"));
+    if files.as_text {
+        let path = files.named(&format!("{set}.svm"));
         data.write_svmlight(&path)?;
         return Ok(vec![format!("{data_option}{}", shown(&path))]);
     }
-    let path = with_suffix(&args.output, &format!("{set}.npy"));
-    let labels = with_suffix(&args.output, &format!("{set}.labels.txt"));
+    let path = files.named(&format!("{set}.npy"));
+    let labels = files.named(&format!("{set}.labels.txt"));
     data.write_npy(&path)?;
     data.write_labels(&labels)?;
     Ok(vec![format!("{data_option}{}", shown(&path)), format!("{labels_option}{}", shown(&labels))])
-}
-
-fn with_suffix(prefix: &Path, suffix: &str) -> PathBuf {
-    let mut name = prefix.as_os_str().to_owned();
-    name.push(".");
-    name.push(suffix);
-    name.into()
 }
 
 /// A path as a shell takes it.

@@ -172,6 +172,16 @@ fn usage_and_files() {
         case("synthetic groups of one class", "", "synth group -o out --rows 9 --features 50 --relevant 2 --shift -1e9", 2, "--shift: "),
         case("synthetic folder for groups", "", "synth group -o no/out", 1, "no/out.truth.txt: there is no folder no"),
         case("synthetic folder", "", "synth linear -o no/out", 1, "no/out.truth.txt: there is no folder no"),
+        case("synthetic products without features", "", "synth products -o out --features 20", 2, "--relevant: 20 features hold 1 to 9 products of 2, not 10"),
+        case("synthetic products of one", "", "synth products -o out --degree 1", 2, "--degree: a product has at least 2 factors, not 1"),
+        case("synthetic products alone", "", "synth products -o out --per-row 7", 2, "--per-row: must be above 7.2000"),
+        case("synthetic rows too full", "", "synth products -o out --features 99", 2, "--per-row: must be above 7.2000, which the relevant products take, and below 26.9500"),
+        case("synthetic support", "", "synth products -o out --support -0.1", 2, "--support: "),
+        case("synthetic products too rare", "", "synth products -o out --support 1e-9", 2, "--support: "),
+        case("synthetic skew", "", "synth products -o out --skew 11", 2, "--skew: must be within 0 and 10, not 11"),
+        case("synthetic noise", "", "synth products -o out --noise 0.5", 2, "--noise: "),
+        case("synthetic values", "", "synth products -o out --values twos", 2, "[possible values: ones, real]"),
+        case("synthetic folder for products", "", "synth products -o no/out", 1, "no/out.truth.txt: there is no folder no"),
         case("demo selects too many", "", "demo --features 9 --relevant 2 --select 10", 2, "--select: "),
     ]);
 }

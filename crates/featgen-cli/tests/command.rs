@@ -309,6 +309,36 @@ fn what_groups_leave_out_is_noted() {
 }
 
 #[test]
+fn products_are_made_and_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let size =
+        "--rows 3000 --test-rows 1000 --features 2000 --per-row 12 --relevant 5 --support 0.3 --noise 0";
+    let made = stdout(folder.path(), &format!("synth products -o toy {size}"));
+    let train = "train toy.train.svm --test toy.test.svm --space poly2 --features 5 -o toy.model.json";
+    assert!(
+        made.contains(&format!("The 5 relevant products are in toy.truth.txt. Next:\n\n  featgen {train}\n")),
+        "{made}"
+    );
+
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("toy.test.svm").lines().count(), 1000);
+    let entries = |line: &str| line.split(' ').skip(1).all(|entry| entry.ends_with(":1"));
+    assert!(read("toy.train.svm").lines().all(entries));
+    let truth = read("toy.truth.txt");
+    let lines = truth.lines().filter(|line| !line.starts_with('#'));
+    let mut products: Vec<String> = lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect();
+    let report = json(folder.path(), train);
+    let mut found = selected(&report);
+    products.sort();
+    found.sort();
+    assert_eq!(found, products);
+
+    let three = stdout(folder.path(), &format!("synth products -o three {size} --degree 3 --values real"));
+    assert!(three.contains("--space products --degree 3 --features 5"), "{three}");
+    assert!(read("three.train.svm").lines().any(|line| !entries(line)));
+}
+
+#[test]
 fn exactly_as_many_features_as_wanted() {
     let toy = toy("--density 0.5");
     for k in [1, 7, 23] {
@@ -468,6 +498,10 @@ fn every_command_has_help_with_examples() {
     assert!(at("Learning:") < at("--debias") && at("--debias") < at("Groups:"), "{train}");
     assert!(at("Groups:") < at("--singletons"), "{train}");
     for command in ["train", "predict", "inspect", "synth", "synth linear", "synth group", "demo"] {
+
+    for command in
+        ["train", "predict", "inspect", "synth", "synth linear", "synth group", "synth products", "demo"]
+    {
         let help = stdout(folder.path(), &format!("{command} --help"));
         assert!(help.contains("Example") && help.contains(&format!("featgen {command} ")), "{help}");
     }

@@ -4,7 +4,7 @@
 //! storage is one new file.
 
 mod bins;
-mod build;
+pub(crate) mod build;
 mod dense;
 mod labels;
 pub mod read;

@@ -117,7 +117,8 @@ impl Group {
         let chosen = choose(relevant, self.groups(), "groups", &mut random)?;
         let ids = chosen.into_iter().flat_map(|group| self.members(group));
         let weights = ids.map(|id| (id, random.sample(StandardNormal))).collect();
-        Ok(Problem { setting, truth: Truth { weights, shift, group_size: Some(group_size as u64) } })
+        let truth = Truth { weights, shift, group_size: Some(group_size as u64), ..Truth::default() };
+        Ok(Problem { setting, truth })
     }
 }
 
@@ -191,7 +192,8 @@ mod tests {
     fn files_count_from_one() {
         let groups = written(|path| Group { features: 7, group_size: 3, ..small() }.write_groups(path));
         assert_eq!(groups, "g1: 1-3\ng2: 4-6\ng3: 7\n");
-        let truth = Truth { weights: vec![(3, 0.5), (6, -2.0)], shift: 1.5, group_size: Some(3) };
+        let weights = vec![(3, 0.5), (6, -2.0)];
+        let truth = Truth { weights, shift: 1.5, group_size: Some(3), ..Truth::default() };
         let truth = written(|path| truth.write(path));
         let lines: Vec<&str> = truth.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(lines, ["4 0.5 2", "7 -2 3"]);

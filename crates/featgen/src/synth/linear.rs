@@ -62,7 +62,7 @@ impl Linear {
         let mut random = setting.random(TRUTH);
         let chosen = choose(relevant, features, "features", &mut random)?;
         let weights = chosen.into_iter().map(|id| (id, random.sample(Open01))).collect();
-        Ok(Problem { setting, truth: Truth { weights, shift, group_size: None } })
+        Ok(Problem { setting, truth: Truth { weights, shift, ..Truth::default() } })
     }
 }
 

@@ -1,9 +1,11 @@
 //! Data sets made from a seed: the same on every machine and for any number of threads.
 //!
-//! Kinds of problem differ in what weights they draw; the values come from the same streams.
+//! [`Linear`] and [`Group`] differ in what weights they draw; their values come from the same streams, one a column.
+//! [`Products`] are made by rows, for there features occur together.
 
 mod group;
 mod linear;
+mod products;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -11,6 +13,7 @@ use std::path::Path;
 
 pub use group::Group;
 pub use linear::Linear;
+pub use products::Products;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{OpenClosed01, StandardNormal};
@@ -19,6 +22,7 @@ use rayon::prelude::*;
 use crate::data::{Columns, Dataset, Dense, Labels, Layout, Names, Sparse, Values};
 use crate::error::{Error, Result};
 use crate::files::write_whole;
+use crate::space::Feature;
 
 /// A problem with its solution.
 pub struct Made {
@@ -31,7 +35,7 @@ pub struct Made {
 }
 
 /// The weights behind the labels.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Truth {
     /// Id and weight of every relevant feature, by id.
     pub weights: Vec<(u64, f64)>,
@@ -39,6 +43,8 @@ pub struct Truth {
     pub shift: f64,
     /// How many neighbouring features are relevant together; `None` where each stands for itself.
     pub group_size: Option<u64>,
+    /// Ids of the factors, in order, and weight of every relevant product, in order; empty where none are.
+    pub products: Vec<(Vec<u64>, f64)>,
 }
 
 impl Truth {
@@ -60,22 +66,43 @@ impl Truth {
     }
 
     /// Writes a line `FEATURE WEIGHT`, or `FEATURE WEIGHT GROUP` if there are groups, for every relevant feature, counted
-    /// from 1, after comments (`#`) with the shift.
+    /// from 1, and a line `PRODUCT WEIGHT`, as in `17*4021 0.83`, for every relevant product, after comments (`#`) with
+    /// the shift.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let head = match self.group_size {
             Some(_) => {
                 "relevant features, their weights and their groups (features and groups counted from 1)"
             }
+            None if !self.products.is_empty() => {
+                "relevant products (factors counted from 1) and their weights"
+            }
             None => "relevant features (counted from 1) and their weights",
         };
+        let names = Names::default();
         write_whole(path.as_ref(), |out| {
             writeln!(out, "# {head}")?;
             writeln!(out, "# shift {}", self.shift)?;
             self.weights.iter().try_for_each(|&(id, weight)| match self.group(id) {
                 Some(group) => writeln!(out, "{} {weight} {}", id + 1, group + 1),
                 None => writeln!(out, "{} {weight}", id + 1),
+            })?;
+            self.products.iter().try_for_each(|(ids, weight)| {
+                writeln!(out, "{} {weight}", Feature::Product(ids.clone()).show(|id| names.show(id)))
             })
         })
+    }
+
+    /// The decision value of every instance.
+    fn decision(&self, columns: &dyn Columns) -> Vec<f64> {
+        let mut decision = vec![-self.shift; columns.rows()];
+        let inputs = self.weights.iter().map(|&(id, weight)| (Feature::Input(id), weight));
+        let products = self.products.iter().map(|(ids, weight)| (Feature::Product(ids.clone()), *weight));
+        for (feature, weight) in inputs.chain(products) {
+            if let Some(column) = feature.column(columns, |id| columns.position(id)) {
+                column.add_to(weight, &mut decision);
+            }
+        }
+        decision
     }
 }
 
@@ -101,18 +128,8 @@ struct Setting {
 
 impl Setting {
     fn checked(self) -> Result<Self> {
+        check_size(self.rows, self.test_rows, self.features)?;
         let wrong = |name, reason: String| Err(Error::parameter(name, reason));
-        for (name, rows) in [("rows", self.rows), ("test-rows", self.test_rows)] {
-            if u32::try_from(rows).is_err() {
-                return wrong(name, format!("at most {} are supported, not {rows}", u32::MAX));
-            }
-        }
-        if self.rows < 2 {
-            return wrong("rows", format!("two classes take at least 2 instances, not {}", self.rows));
-        }
-        if self.features == 0 {
-            return wrong("features", "must be at least 1".into());
-        }
         if !(self.density > 0.0 && self.density <= 1.0) {
             return wrong("density", format!("must be above 0 and at most 1, not {}", self.density));
         }
@@ -123,9 +140,7 @@ impl Setting {
     }
 
     fn random(&self, stream: u64) -> ChaCha8Rng {
-        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        random.set_stream(stream);
-        random
+        random(self.seed, stream)
     }
 
     /// Every column is a stream of its own, so columns are made in parallel, and a set with more features begins with
@@ -175,33 +190,73 @@ impl Setting {
         Sparse::new(rows, self.features as u64, ids, pointers, indices, Values::F32(values))
     }
 
-    /// Rows are kept independently with probability `density`, so the distances between kept rows are geometric: one
-    /// random number per kept value instead of one per row.
     fn sparse_column(&self, set: Set, rows: usize, column: usize) -> (Vec<u32>, Vec<f32>) {
         let mut random = self.column_random(set, column);
-        let log_skip = (-self.density).ln_1p();
-        let mut skip = || {
-            let u: f64 = random.sample(OpenClosed01);
-            (u.ln() / log_skip) as u64
-        };
         let mut kept = Vec::new();
-        let mut row = skip();
-        while row < rows as u64 {
-            kept.push(row as u32);
-            row = row.saturating_add(1).saturating_add(skip());
-        }
+        each(rows, self.density, &mut random, |row| kept.push(row as u32));
         let values = kept.iter().map(|_| random.sample(StandardNormal)).collect();
         (kept, values)
     }
 
-    /// Asked for once on trial: an allocation that fails later would end the program.
     fn check_room<T>(&self, rows: usize, len: usize) -> Result<()> {
-        Vec::<T>::new().try_reserve_exact(len).map_err(|_| self.too_large(rows))
+        if fits::<T>(len) { Ok(()) } else { Err(self.too_large(rows)) }
     }
 
     fn too_large(&self, rows: usize) -> Error {
         Error::Data(format!("{rows} x {} values do not fit in memory", self.features))
     }
+}
+
+fn check_size(rows: usize, test_rows: usize, features: usize) -> Result<()> {
+    let wrong = |name, reason: String| Err(Error::parameter(name, reason));
+    for (name, rows) in [("rows", rows), ("test-rows", test_rows)] {
+        if u32::try_from(rows).is_err() {
+            return wrong(name, format!("at most {} are supported, not {rows}", u32::MAX));
+        }
+    }
+    if rows < 2 {
+        return wrong("rows", format!("two classes take at least 2 instances, not {rows}"));
+    }
+    if features == 0 {
+        return wrong("features", "must be at least 1".into());
+    }
+    Ok(())
+}
+
+/// Asked for once on trial: an allocation that fails later would end the program.
+fn fits<T>(len: usize) -> bool {
+    Vec::<T>::new().try_reserve_exact(len).is_ok()
+}
+
+fn random(seed: u64, stream: u64) -> ChaCha8Rng {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(stream);
+    random
+}
+
+/// Calls `found` for each of `0..all` with probability `part`, independently and in order.
+///
+/// The distances between those found are geometric: one random number for each of them instead of one for all.
+fn each(all: usize, part: f64, random: &mut ChaCha8Rng, mut found: impl FnMut(usize)) {
+    if part <= 0.0 {
+        return;
+    }
+    let log_skip = (-part).ln_1p();
+    let mut skip = || {
+        let u: f64 = random.sample(OpenClosed01);
+        (u.ln() / log_skip) as u64
+    };
+    let mut next = skip();
+    while next < all as u64 {
+        found(next as usize);
+        next = next.saturating_add(1).saturating_add(skip());
+    }
+}
+
+/// Runs on threads of its own: a program may have none to share, and those that cannot be started are no panic.
+fn on_threads<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().build();
+    pool.map_err(|e| Error::Data(format!("no threads can be started: {e}")))?.install(make)
 }
 
 /// What a kind of problem turns into: all that is needed to make its sets, one at a time.
@@ -232,18 +287,16 @@ impl Problem {
     }
 
     fn set(&self, set: Set, source: &str) -> Result<Dataset> {
-        let pool = rayon::ThreadPoolBuilder::new().build();
-        let pool = pool.map_err(|e| Error::Data(format!("no threads can be started: {e}")))?;
-        let columns = pool.install(|| self.setting.columns(set))?;
-        let mut decision = vec![-self.truth.shift; columns.rows()];
-        for &(id, weight) in &self.truth.weights {
-            if let Some(position) = columns.position(id) {
-                columns.gather(&[position])[0].add_to(weight, &mut decision);
-            }
-        }
-        let labels = Labels::from_text(decision.iter().map(|&f| if f > 0.0 { "+1" } else { "-1" }));
-        Ok(Dataset { columns, labels, names: Names::default(), source: source.into() })
+        let columns = on_threads(|| self.setting.columns(set))?;
+        let decision = self.truth.decision(columns.as_ref());
+        Ok(dataset(columns, &decision, source))
     }
+}
+
+/// Labels are the signs of the decision values.
+fn dataset(columns: Box<dyn Columns>, decision: &[f64], source: &str) -> Dataset {
+    let labels = Labels::from_text(decision.iter().map(|&f| if f > 0.0 { "+1" } else { "-1" }));
+    Dataset { columns, labels, names: Names::default(), source: source.into() }
 }
 
 /// Which `relevant` of `all` features or groups (`things`) are relevant; every choice is equally likely.
@@ -274,9 +327,11 @@ mod tests {
     pub(super) fn check_labels(made: &Made) {
         for data in [&made.train, &made.test] {
             let mut decision = vec![-made.truth.shift; data.columns.rows()];
-            for &(id, weight) in &made.truth.weights {
-                let column = values(data, data.columns.position(id).unwrap());
-                decision.iter_mut().zip(column).for_each(|(f, x)| *f += weight * x);
+            let inputs = made.truth.weights.iter().map(|&(id, weight)| (vec![id], weight));
+            for (ids, weight) in inputs.chain(made.truth.products.iter().cloned()) {
+                let factors = ids.iter().map(|&id| values(data, data.columns.position(id).unwrap()));
+                let product = factors.reduce(|a, b| a.iter().zip(b).map(|(a, b)| a * b).collect()).unwrap();
+                decision.iter_mut().zip(product).for_each(|(f, x)| *f += weight * x);
             }
             let expected = Labels::from_text(decision.iter().map(|f| if *f > 0.0 { "+1" } else { "-1" }));
             assert_eq!(data.labels, expected);
