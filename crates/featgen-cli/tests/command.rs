@@ -497,8 +497,6 @@ fn every_command_has_help_with_examples() {
     let at = |part: &str| train.find(part).unwrap_or_else(|| panic!("{part} is not in\n{train}"));
     assert!(at("Learning:") < at("--debias") && at("--debias") < at("Groups:"), "{train}");
     assert!(at("Groups:") < at("--singletons"), "{train}");
-    for command in ["train", "predict", "inspect", "synth", "synth linear", "synth group", "demo"] {
-
     for command in
         ["train", "predict", "inspect", "synth", "synth linear", "synth group", "synth products", "demo"]
     {
