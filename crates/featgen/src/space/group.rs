@@ -159,12 +159,12 @@ impl Groups {
 
     /// The sum over the members of each of `groups` of what `values` has at their positions. Nothing else happens here: the
     /// time goes into fetching values from all over memory.
-    fn sums(&self, groups: Range<usize>, values: &[f64]) -> Vec<f64> {
+    fn sums(&self, groups: Range<usize>, values: &[f32]) -> Vec<f64> {
         let mut first = self.start(groups.start);
         let sum = |&end: &u64| {
             let members = &self.members[first..end as usize];
             first = end as usize;
-            members.iter().map(|&p| values[p as usize]).sum()
+            members.iter().map(|&p| f64::from(values[p as usize])).sum()
         };
         self.ends[groups].iter().map(sum).collect()
     }
@@ -251,8 +251,11 @@ pub struct GroupSpace<'a> {
 /// Groups that one task scores.
 const TASK: usize = 1 << 12;
 
-/// Room for rounding between a square and its root.
-const ROUNDING: f64 = 1e-12;
+/// How much a rough sum, with its square root and all, may be off, relative to itself.
+const ROUGHNESS: f64 = 1e-6;
+
+/// What squares too small for 32 bits beside the largest may come to.
+const LOST: f64 = 1e-35;
 
 impl<'a> GroupSpace<'a> {
     /// These groups of the features of `inputs`, over which they were made.
@@ -276,18 +279,22 @@ impl FeatureSpace for GroupSpace<'_> {
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
         let count = self.groups.len();
         let squares = self.inputs.squares(v)?;
+        // Rough sums settle most groups: their table is half as large, and nearer to the processor.
+        let largest = squares.iter().fold(f64::MIN_POSITIVE, |most, &square| most.max(square));
+        let rough: Vec<f32> = squares.iter().map(|square| (square / largest) as f32).collect();
         let (budget, taken) = (budget.min(count), taken_groups(taken));
         let score = |task: usize| {
             let mut tops = Tops::new(budget);
-            // A square below which nobody has a chance: most groups are settled by one comparison.
+            // A rough square below which nobody has a chance.
             let mut enough = 0.0;
             let groups = task * TASK..count.min((task + 1) * TASK);
-            let sums = self.groups.sums(groups.clone(), &squares);
+            let sums = self.groups.sums(groups.clone(), &rough);
             for (g, sum) in groups.zip(sums) {
                 let weight = self.weight.squared(self.groups.size(g));
-                if sum >= enough * weight {
+                if sum + LOST >= enough * weight {
+                    let sum: f64 = self.groups.present(g).iter().map(|&p| squares[p as usize]).sum();
                     tops.offer((sum / weight).sqrt(), g as u32, &taken);
-                    enough = tops.threshold().max(0.0).powi(2) * (1.0 - ROUNDING);
+                    enough = tops.threshold().max(0.0).powi(2) / largest * (1.0 - ROUGHNESS);
                 }
             }
             tops
