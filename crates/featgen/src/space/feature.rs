@@ -1,11 +1,16 @@
 //! Features: the one vocabulary that spaces and models share.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Column, Columns};
 
 /// One feature: enough to compute it from a raw instance.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// Features are ordered from simple to complex: inputs by their ids, then products by the number of their factors, then by
+/// the factors.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Feature {
@@ -51,6 +56,20 @@ mod from_one {
 }
 
 pub(crate) use from_one::id as id_from_one;
+
+impl Ord for Feature {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let kind = |feature: &Self| matches!(feature, Self::Product(_));
+        let (own, others) = (self.inputs(), other.inputs());
+        kind(self).cmp(&kind(other)).then_with(|| own.len().cmp(&others.len())).then_with(|| own.cmp(others))
+    }
+}
+
+impl PartialOrd for Feature {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Feature {
     /// The input features that it is computed from; one may be there more than once.

@@ -6,8 +6,10 @@ mod groupfile;
 mod inputs;
 mod linear;
 mod poly;
+mod products;
 mod topb;
 mod tree;
+mod work;
 
 use std::collections::HashSet;
 
@@ -18,9 +20,11 @@ pub use groupfile::{TreeFormat, read_groups, read_tree};
 pub use inputs::Inputs;
 pub use linear::LinearSpace;
 pub use poly::PolySpace;
+pub use products::{MOST_FACTORS, ProductSpace};
 use topb::Tops;
 pub use topb::{Scored, TopB};
 pub use tree::{Tree, TreeSpace};
+pub use work::MOST_WORK;
 
 use crate::data::Column;
 use crate::error::{Error, Result};
@@ -83,6 +87,12 @@ pub trait FeatureSpace: Sync {
     /// The columns of `features` on the training data.
     fn generate(&self, features: &[Feature]) -> Result<Vec<Column>> {
         self.inputs().generate(features)
+    }
+
+    /// Other features whose columns are the same as that of `feature` on the training data, so that nothing tells them apart:
+    /// the first `most` of them, in order. Only spaces that propose equal columns once have any.
+    fn aliases(&self, _feature: &Feature, _most: usize) -> Result<Vec<Feature>> {
+        Ok(Vec::new())
     }
 
     /// What a user calls `feature`.
