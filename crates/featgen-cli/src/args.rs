@@ -176,9 +176,6 @@ pub(crate) struct LearningArgs {
     #[command(flatten)]
     pub(crate) space: SpaceArgs,
 
-    #[command(flatten)]
-    pub(crate) grouping: GroupingArgs,
-
     /// Run until the selection is proven to be within this part of the optimum
     ///
     /// 0.01 means 1 %. Features may be proposed again; --tol, --max-rounds and --features then apply only if given.
@@ -212,6 +209,10 @@ pub(crate) struct LearningArgs {
     /// Afterwards, refit with this cost on the selected features only
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     debias: Option<f64>,
+
+    // Last, for its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) grouping: GroupingArgs,
 }
 
 impl LearningArgs {
@@ -269,6 +270,32 @@ pub(crate) struct SpaceArgs {
         help_heading = "Features"
     )]
     pub(crate) coef0: f64,
+
+    /// For products: how many features are multiplied at most
+    #[arg(long, value_name = "D", default_value_t = 2, help_heading = "Features")]
+    pub(crate) degree: usize,
+
+    /// For products: leave out what is not 0 in fewer instances than this
+    #[arg(long, value_name = "K", default_value_t = 1, help_heading = "Features")]
+    pub(crate) min_support: usize,
+
+    /// For hik and intersection: how many levels a feature has
+    #[arg(long, value_name = "L", default_value_t = 100, help_heading = "Features")]
+    pub(crate) levels: usize,
+
+    /// For intersection: the power of the features' size
+    #[arg(
+        long,
+        value_name = "A",
+        default_value_t = 1.0,
+        allow_negative_numbers = true,
+        help_heading = "Features"
+    )]
+    pub(crate) power: f64,
+
+    /// For gaussian: the kernel's width [default: the standard deviation of each feature]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Features")]
+    pub(crate) sigma: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -277,6 +304,14 @@ pub(crate) enum SpaceKind {
     Linear,
     /// Them, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them
     Poly2,
+    /// Them and all products of up to D different ones, for values within 0 and 1
+    Products,
+    /// A rising or falling curve of each feature, as the kernel min(x, z) makes it
+    Hik,
+    /// The same for min(|x|^A, |z|^A)
+    Intersection,
+    /// A smooth curve of each feature, as the kernel exp(-(x - z)^2 / (2 S^2)) makes it
+    Gaussian,
 }
 
 /// Which features are selected together.
@@ -298,7 +333,8 @@ pub(crate) struct GroupingArgs {
     pub(crate) tree: Option<TreeKind>,
 
     /// How much a group's size counts against it
-    #[arg(long, value_enum, value_name = "WEIGHT", default_value_t = GroupWeighting::None, help_heading = "Groups")]
+    #[arg(long, value_enum, value_name = "WEIGHT", requires = "groups", default_value_t = GroupWeighting::None,
+          help_heading = "Groups")]
     pub(crate) group_weight: GroupWeighting,
 
     /// Make every feature that is in no group a group of its own, instead of leaving it out

@@ -1,13 +1,17 @@
 //! The space that the user's options describe: features one by one, or groups of them.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use featgen::data::Dataset;
 use featgen::error::Place;
 use featgen::space::{
-    self, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace, TreeSpace,
+    self, AdditiveSpace, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace,
+    ProductSpace, TreeSpace,
 };
 use featgen::{Error, Result};
 
-use crate::args::{GroupWeighting, GroupingArgs, LearningArgs, SpaceArgs, SpaceKind};
+use crate::args::{GroupingArgs, LearningArgs, SpaceArgs, SpaceKind};
 use crate::numbers::{count, plural};
 use crate::progress::Progress;
 
@@ -19,14 +23,31 @@ pub(crate) struct Chosen<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn space<'a>(args: &LearningArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
-    let SpaceArgs { space: kind, gamma, coef0 } = args.space;
+/// The space that `args` ask for. Its searches end when `interrupted` is set.
+pub(crate) fn space<'a>(
+    args: &LearningArgs,
+    data: &'a Dataset,
+    progress: &Progress,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Chosen<'a>> {
+    let SpaceArgs { space: kind, gamma, coef0, degree, min_support, levels, power, sigma } = args.space;
+    let inputs = Inputs::new(data);
     match kind {
         SpaceKind::Linear => linear(&args.grouping, data, progress),
         _ if args.grouping.groups.is_some() => {
             Err(Error::parameter("groups", "groups are of the features as they are: --space linear"))
         }
-        SpaceKind::Poly2 => Ok(Chosen::features(PolySpace::new(Inputs::new(data), gamma, coef0)?)),
+        SpaceKind::Poly2 => {
+            let space = PolySpace::new(inputs, gamma, coef0)?;
+            Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
+        }
+        SpaceKind::Products => {
+            let space = ProductSpace::new(inputs, degree)?.min_support(min_support);
+            Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
+        }
+        SpaceKind::Hik => Ok(Chosen::features(AdditiveSpace::hik(inputs, levels)?)),
+        SpaceKind::Intersection => Ok(Chosen::features(AdditiveSpace::intersection(inputs, levels, power)?)),
+        SpaceKind::Gaussian => Ok(Chosen::features(AdditiveSpace::gaussian(inputs, sigma)?)),
     }
 }
 
@@ -41,9 +62,6 @@ impl<'a> Chosen<'a> {
 fn linear<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
     let weight = args.group_weight.into();
     let Some(file) = &args.groups else {
-        if args.group_weight != GroupWeighting::None {
-            return Err(Error::parameter("group-weight", "there are no groups; --groups FILE gives them"));
-        }
         return Ok(Chosen::features(LinearSpace::new(data)));
     };
     progress.doing(format!("reading {}", file.display()));
@@ -64,7 +82,9 @@ fn linear<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Re
             let tree = space::read_tree(file, &inputs, kind.format(), args.singletons)?;
             if tree.too_large() > 0 {
                 let (large, most) = (plural(tree.too_large(), "group"), count(MOST_MEMBERS as u64));
-                notes.push(format!("{large} of more than {most} features only hold smaller ones together"));
+                notes.push(format!(
+                    "{large} of more than {most} features cannot be selected, only groups inside"
+                ));
             }
             notes.extend(beyond(tree.beyond()));
             let left_out = tree.left_out();

@@ -40,6 +40,9 @@ struct Selected<'a> {
     round: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<&'a str>,
+    /// Where a feature has a curve instead of a weight: its points. The weight is then the length of the curve's weights.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    curve: Vec<[f64; 2]>,
 }
 
 /// A selected group: its features are those of [`Report::selected`] that carry its name.
@@ -135,12 +138,26 @@ impl<'a> Report<'a> {
             weight: term.weight,
             round: term.round,
             group: term.group.map(|g| model.groups[g].name.as_str()),
+            curve: Vec::new(),
         };
         let group = |selected: &featgen::model::Selected<'a>| Group {
             group: &selected.group.name,
             norm: selected.norm,
             members: selected.group.size,
             round: selected.group.round,
+        };
+        let curve = |selected: &featgen::model::Selected<'a>| Selected {
+            feature: &selected.group.name,
+            weight: selected.norm,
+            round: selected.group.round,
+            group: None,
+            curve: model.curve(selected),
+        };
+        let groups = model.selected_groups();
+        let (features, groups) = if model.has_curves() {
+            (groups.iter().map(curve).collect(), Vec::new())
+        } else {
+            (model.selected().iter().map(selected).collect(), groups.iter().map(group).collect())
         };
         Self {
             objective: model.certificate.objective,
@@ -154,8 +171,8 @@ impl<'a> Report<'a> {
             nonzeros: model.training.nonzeros,
             candidates: model.training.candidates,
             classes: &model.classes,
-            selected: model.selected().iter().map(selected).collect(),
-            groups: model.selected_groups().iter().map(group).collect(),
+            selected: features,
+            groups,
             rounds: model.rounds.iter().map(round).collect(),
             seconds,
             train_accuracy: model.training.accuracy,

@@ -82,7 +82,8 @@ pub(crate) fn notes(model: &Model, data: &Dataset) {
     }
     let missing = missing_features(model, data);
     if let Some(first) = missing.first() {
-        let (k, n) = (missing.len(), plural(model.selected().len(), "feature"));
+        let all: HashSet<&str> = model.selected().into_iter().map(|term| term.name.as_str()).collect();
+        let (k, n) = (missing.len(), plural(all.len(), "feature"));
         crate::note(format_args!(
             "note: {source}: {k} of the model's {n} are missing and count as 0: {first}, ..."
         ));

@@ -34,7 +34,7 @@ pub(crate) fn selection(
 
 /// What a model's counts count.
 pub(crate) fn unit(model: &Model) -> &'static str {
-    if model.groups.is_empty() { "feature" } else { "group" }
+    if model.groups.is_empty() || model.has_curves() { "feature" } else { "group" }
 }
 
 /// What was selected, most important first: features, or groups where there are groups.
@@ -50,7 +50,8 @@ pub(crate) fn selected(
     }
     let selected = model.selected_groups();
     let (shown, rest) = selected.split_at(selected.len().min(limit));
-    groups(shown, style).write(out, style)?;
+    let table = if model.has_curves() { curves(model, shown, style) } else { groups(shown, style) };
+    table.write(out, style)?;
     more(out, style, rest.len(), elsewhere)
 }
 
@@ -84,6 +85,49 @@ fn groups(groups: &[Selected<'_>], style: Style) -> Table {
         .numbers("members", groups.iter().map(|selected| count(selected.group.size as u64)))
         .numbers("round", groups.iter().map(|selected| selected.group.round.to_string()))
         .column("strongest", Align::Left, groups.iter().map(strongest))
+}
+
+/// Features with curves: name, the length of the curve's weights with a bar, the round that brought it, and the curve.
+fn curves(model: &Model, curves: &[Selected<'_>], style: Style) -> Table {
+    let largest = curves.iter().map(|selected| selected.norm).fold(0.0, f64::max);
+    let bar_of = |selected: &Selected<'_>| Cell::painted(Paint::Positive, bar(selected.norm / largest));
+    let points: Vec<Vec<[f64; 2]>> = curves.iter().map(|selected| model.curve(selected)).collect();
+    let end = |points: &Vec<[f64; 2]>, at: fn(&[[f64; 2]]) -> Option<&[f64; 2]>, k: usize| {
+        at(points).map_or_else(String::new, |point| short(point[k]))
+    };
+    let names = curves.iter().map(|selected| selected.group.name.clone());
+    let numbered = curves.iter().all(|selected| selected.group.name.bytes().all(|b| b.is_ascii_digit()));
+    let mut table = Table::new()
+        .column("feature", if numbered { Align::Right } else { Align::Left }, names)
+        .numbers("norm", curves.iter().map(|selected| short(selected.norm)));
+    if style.has_bars() {
+        table = table.column("", Align::Left, curves.iter().map(bar_of));
+    }
+    table
+        .numbers("round", curves.iter().map(|selected| selected.group.round.to_string()))
+        .numbers("from", points.iter().map(|points| end(points, <[_]>::first, 0)))
+        .column("curve", Align::Left, points.iter().map(|points| sketch(points)))
+        .column("to", Align::Left, points.iter().map(|points| end(points, <[_]>::last, 0)))
+        .numbers("lowest", points.iter().map(|points| short(extremes(points)[0])))
+        .numbers("highest", points.iter().map(|points| short(extremes(points)[1])))
+}
+
+/// The least and the largest value of a curve.
+fn extremes(points: &[[f64; 2]]) -> [f64; 2] {
+    points.iter().fold([0.0, 0.0], |[low, high], point| [low.min(point[1]), high.max(point[1])])
+}
+
+/// A curve as a line of blocks, from its lowest to its highest value.
+fn sketch(points: &[[f64; 2]]) -> String {
+    const WIDTH: usize = 24;
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let [low, high] = extremes(points);
+    if points.is_empty() || high <= low {
+        return String::new();
+    }
+    let value = |k: usize| points[k * (points.len() - 1) / (WIDTH - 1)][1];
+    let block = |k: usize| BLOCKS[(((value(k) - low) / (high - low)) * 7.0).round() as usize];
+    (0..WIDTH).map(block).collect()
 }
 
 /// Features with the groups they were selected in.
@@ -147,7 +191,7 @@ pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::R
 /// How much was selected; of groups also how many features that makes.
 fn selected_count(model: &Model) -> String {
     let selected = plural(model.count(), unit(model));
-    if model.groups.is_empty() {
+    if model.groups.is_empty() || model.has_curves() {
         return selected;
     }
     let features: HashSet<&Feature> = model.selected().into_iter().map(|term| &term.feature).collect();

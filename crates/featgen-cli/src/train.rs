@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use featgen::data::{Dataset, Labels};
@@ -23,11 +24,13 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     args.output.as_deref().map_or(Ok(()), featgen::files::check_writable)?;
     let mut progress = Progress::talking(&args.talk, args.learning.features);
     let (train, test) = read(args, &progress)?;
-    let chosen = grouping::space(&args.learning, &train, &progress)?;
+    let interrupted = Arc::default();
+    let chosen = grouping::space(&args.learning, &train, &progress, &interrupted)?;
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit);
     progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));
-    let machine = machine.interrupt(interrupt::flag());
+    interrupt::watch(&interrupted);
+    let machine = machine.interrupt(interrupted);
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
@@ -57,9 +60,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
 
 /// The training and the test data; both before the work begins, so that mistakes are found early.
 fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Option<Dataset>)> {
-    let standard_input = Path::new("-");
-    if args.data == standard_input && args.test.as_deref() == Some(standard_input) {
-        return Err(Error::parameter("test", "standard input can only be read once").into());
+    let files = [
+        ("data", Some(&args.data)),
+        ("test", args.test.as_ref()),
+        ("groups", args.learning.grouping.groups.as_ref()),
+    ];
+    let mut from_input = files.iter().filter(|(_, file)| file.is_some_and(|path| path == Path::new("-")));
+    if let Some((name, _)) = from_input.nth(1) {
+        return Err(Error::parameter(name, "standard input can only be read once").into());
     }
     let mut reader = args.input.reader();
     if let Some(file) = &args.names {

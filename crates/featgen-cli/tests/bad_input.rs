@@ -33,6 +33,8 @@ const TRAIN: &str = "train in -o out";
 const CSV: &str = "train in --label y -o out";
 const NPY: &str = "train in --labels labels -o out";
 const PREDICT: &str = "predict in good -o out";
+const GROUPS: &str = "train good --groups in -o out";
+const TREE: &str = "train good --groups in --tree -o out";
 
 #[test]
 #[rustfmt::skip] // one case, one line
@@ -152,7 +154,9 @@ fn usage_and_files() {
         case("balanced and more", two_classes(20), "train in --weight balanced --weight 1=2", 2, "--weight: "),
         case("inner rule of another solver", two_classes(20), "train in --inner-decrease 0.1", 2, "--inner-decrease: "),
         case("unknown solver", two_classes(20), "train in --solver magic", 2, "--solver"),
-        case("unknown space", two_classes(20), "train in --space poly2", 2, "possible values: linear"),
+        case("degree 0", two_classes(20), "train in --space products --degree 0", 2, "--degree: must be within 1 and 16, not 0"),
+        case("products of large values", "a 1:1\nb 1:2\n", "train in --space products", 1, "row 2, feature 1: 2 is not within 0 and 1"),
+        case("unknown space", two_classes(20), "train in --space magic", 2, "possible values: linear"),
         case("unknown option", two_classes(20), "train in --frobnicate", 2, "--frobnicate"),
         case("unknown command", "", "frobnicate", 2, "frobnicate"),
         case("missing argument", "", "train", 2, "<DATA>"),
@@ -171,6 +175,57 @@ fn usage_and_files() {
         case("synthetic folder for groups", "", "synth group -o no/out", 1, "no/out.truth.txt: there is no folder no"),
         case("synthetic folder", "", "synth linear -o no/out", 1, "no/out.truth.txt: there is no folder no"),
         case("demo selects too many", "", "demo --features 9 --relevant 2 --select 10", 2, "--select: "),
+    ]);
+}
+
+#[test]
+#[rustfmt::skip] // one case, one line
+fn groups() {
+    check(&[
+        case("no groups", "", GROUPS, 1, "in: no groups"),
+        case("only comments", "# one\n\n# two\n", GROUPS, 1, "in: no groups"),
+        case("no such feature", "a: 1 7\n", GROUPS, 1, "in:1:6: no feature `7`: the data have 6"),
+        case("counted from 0", "a: 1 2\nb: 0\n", GROUPS, 1, "in:2:4: feature 0: features are counted from 1"),
+        case("negative", "a: -4\n", GROUPS, 1, "in:1:4: `-4` is neither a number from 1 nor a range like 3-9"),
+        case("beyond 64 bits", "a: 99999999999999999999\n", GROUPS, 1, "in:1:4: no feature `99999999999999999999`"),
+        case("backwards", "a: 5-3\n", GROUPS, 1, "in:1:4: `5-3`: a range goes from the smaller number to the larger"),
+        case("open range", "a: 1 3-\n", GROUPS, 1, "in:1:6: `3-` is neither a number from 1 nor a range like 3-9"),
+        case("empty group", "a: 1\nb:\n", GROUPS, 1, "in:2:3: group `b` is empty"),
+        case("same name", "a: 1\nb: 2\na: 3\n", GROUPS, 1, "in:3:1: a second group called `a`: the first is in line 1"),
+        case("no names in the data", "a: 1 x\n", GROUPS, 1, "in:1:6: `x` is neither a number from 1 nor a range like 3-9, and the features have no names"),
+        case("no such name", "g: a c\n", "train table --label y --groups in -o out", 1, "in:1:6: no feature is called `c`"),
+        case("not UTF-8", b"a: 1\nb: \xff\n", GROUPS, 1, "in:2:4: not text in UTF-8"),
+        case("binary groups", junk(4096), GROUPS, 1, "in:1:"),
+        case("truncated groups", truncated(gzip("a: 1 2 3\nb: 4 5 6\n")), GROUPS, 1, "in: the compressed data are damaged"),
+        case("a million members", "1 1:1 1000000:1\n-1 2:1\n", "train in --groups large -o out", 1, "large:1:6: group `big` has more than 65536 members, too many to be fitted as one"),
+        case("beyond the last feature", "1 1:1 1000:1\n-1 2:1\n", "train in --groups far -o out", 1, "far:1:6: no feature `1011`: the data have 1000"),
+        case("missing groups", "", "train good --groups nowhere -o out", 1, "nowhere: No such file"),
+        case("folder as groups", "", "train good --groups . -o out", 1, ".: Is a directory"),
+        case("folder as a tree", "", "train good --groups . --tree -o out", 1, ".: Is a directory"),
+        case("parents without --tree", "a > 1 2\n", GROUPS, 1, "in:1:1: …add --tree"),
+        case("Newick without --tree", "((1,2)a,3);\n", GROUPS, 1, "in:1:1: …add --tree"),
+        case("paths without --tree", "a/b\na/c\n", GROUPS, 1, "in:1:1: …add --tree"),
+        case("crossing", "a: 1-3\nb: 3 4\n", TREE, 1, "in:2:1: not a tree: group `b` crosses group `a` of line 1: both hold feature 3, but only `b` holds 4 and only `a` holds 1"),
+        case("feature in two groups", "a > 1 2\nb > 2\n", TREE, 1, "in:2:5: not a tree: feature 2 is in group `a` already"),
+        case("two parents", "a > c\nb > c\nc > 1\n", TREE, 1, "in:2:5: not a tree: group `c` has a parent already, `a` in line 1"),
+        case("cycle", "a > b\nb > a\n", TREE, 1, "in:2:1: not a tree: a cycle of parents, `a` > `b` > `a`"),
+        case("no arrow", "a > 1\nb 2\n", TREE, 1, "in:2:1: expected `parent > child`"),
+        case("no parent", "a > 1\n> 2\n", TREE, 1, "in:2:1: no parent before `>`"),
+        case("no child", "a > 1\nb >\n", TREE, 1, "in:2:4: group `b` is empty: no child after `>`"),
+        case("open bracket", "(1,\n(2,3\n", TREE, 1, "in:2:1: this bracket is not closed"),
+        case("bracket too many", "(1,2));", TREE, 1, "in:1:6: `)` without `(`"),
+        case("no semicolon", "(1,2)", TREE, 1, "in:1:6: expected `;` at the end"),
+        case("two trees", "(1,2);\n(3,4);\n", TREE, 1, "in:2:1: something follows the tree"),
+        case("branch length", "(1:x,2);", TREE, 1, "in:1:4: `x` is not a branch length"),
+        case("leaf twice", "(1,(2,1));", TREE, 1, "in:1:7: a second node called `1`: the first is at 1:2"),
+        case("too many paths", "a/b\n\na\na\na\na\na\n", TREE, 1, "in:7:1: a path for feature 7: the data have 6"),
+        case("lists as Newick", "a: 1 2\nb: 3\n", "train good --groups in --tree=newick -o out", 1, "in:1:6: expected `;` at the end, not `2`"),
+        case("tree without groups", "", "train good --tree -o out", 2, "--groups <FILE>"),
+        case("singletons without groups", "", "train good --singletons -o out", 2, "--groups <FILE>"),
+        case("group weight without groups", "", "train good --group-weight sqrt -o out", 2, "--groups <FILE>"),
+        case("unknown kind of tree", "a: 1\n", "train good --groups in --tree=nonsense -o out", 2, "[possible values: auto, lists, parents, newick, paths]"),
+        case("unknown group weight", "a: 1\n", "train good --groups in --group-weight 2 -o out", 2, "[possible values: none, sqrt]"),
+        case("data and groups from one input", "", "train - --groups - -o out", 2, "--groups: standard input can only be read once"),
     ]);
 }
 
@@ -197,6 +252,12 @@ fn odd_but_fine() {
         case("gzip", gzip(&two_classes(50)), TRAIN, 0, ""),
         case("zstd", zstd::encode_all(two_classes(50).as_bytes(), 3).unwrap(), TRAIN, 0, ""),
         case("other labels", "cat 1:1\ndog 1:2\n", "predict model in -o out", 0, "note: in: "),
+        case("a group that does not occur", "1 1:1 1000:1\n-1 2:1\n", "train in --groups two -o out", 0, "note: 1 feature in no group"),
+        case("the same group twice", "a: 1 2\nb: 1 2\n", GROUPS, 0, "note: 4 features in no group left out"),
+        case("the same group twice in a tree", "a: 1 2\nb: 1 2\n", TREE, 0, "note: 4 features in no group left out"),
+        case("more groups than there are", "a: 1 2\nb: 3-6\n", "train good --groups in --features 5 -o out", 0, "note: only "),
+        case("compressed groups", gzip("\u{feff}a: 1 2\r\n"), GROUPS, 0, ""),
+        case("groups by names", "g: b\nh: a, b\n", "train table --label y --groups in -o out", 0, ""),
         case("no labels", "1:1\n1:2\n", "predict model in -o out", 0, ""),
     ]);
 }
@@ -262,6 +323,9 @@ fn workplace() -> tempfile::TempDir {
     fs::write(path.join("labels"), "1\n2\n").unwrap();
     fs::write(path.join("two"), "1\n2\n").unwrap();
     fs::write(path.join("negative"), "-1\n2\n").unwrap();
+    fs::write(path.join("table"), "a,b,y\n1,2,yes\n3,4,no\n").unwrap();
+    fs::write(path.join("large"), "big: 1-1000000\n").unwrap();
+    fs::write(path.join("far"), "a: 1 1011\n").unwrap();
     featgen(path).args(["train", "good", "-o", "model"]).assert().success();
     folder
 }

@@ -159,6 +159,155 @@ fn groups_are_made_with_their_file() {
     assert_eq!(read("toy.test.labels.txt").lines().count(), 100);
 }
 
+/// Values of six features; the first three decide the class.
+fn six_features(row: u32) -> [f64; 6] {
+    let mixed = |k: u32| (k.wrapping_mul(2_654_435_761) ^ 0x9e37_79b9).wrapping_mul(0x85eb_ca6b) >> 22;
+    [1, 2, 3, 4, 5, 6].map(|j| f64::from(mixed(6 * row + j)) / 512.0 - 1.0)
+}
+
+fn is_positive(x: &[f64; 6]) -> bool {
+    x[0] + 2.0 * x[1] + x[2] > 0.0
+}
+
+/// A folder with the same 60 instances as `in.svm` and as `in.csv`.
+fn with_groups() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut text, mut table) = (String::new(), String::from("a,b,c,d,e,f,class\n"));
+    for x in (0..60).map(six_features) {
+        let class = if is_positive(&x) { "+1" } else { "-1" };
+        let entries: Vec<String> = (1..).zip(x).map(|(j, x)| format!("{j}:{x}")).collect();
+        text += &format!("{class} {}\n", entries.join(" "));
+        table += &format!("{},{class}\n", x.map(|x| x.to_string()).join(","));
+    }
+    fs::write(folder.path().join("in.svm"), text).unwrap();
+    fs::write(folder.path().join("in.csv"), table).unwrap();
+    folder
+}
+
+/// The names of the selected groups, in order.
+fn groups(report: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> =
+        report["groups"].as_array().unwrap().iter().map(|g| g["group"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The sum of a feature's weights over its groups.
+fn weight_of(report: &Value, feature: &str) -> f64 {
+    let entries = report["selected"].as_array().unwrap().iter().filter(|s| s["feature"] == feature);
+    entries.map(|s| number(&s["weight"])).sum()
+}
+
+#[test]
+fn groups_are_selected_saved_and_predicted() {
+    let folder = with_groups();
+    let folder = folder.path();
+    // The first two groups overlap.
+    fs::write(folder.join("by_number"), "left: 1 2\nright: 2 3\nnoise: 4-5\n").unwrap();
+    fs::write(folder.join("by_name"), "left: a b\nright: b,c\nnoise: d e\n").unwrap();
+    let inputs = [
+        ("in.svm --groups by_number", "in.svm", ["1", "2", "3", "4", "5", "6"]),
+        ("in.csv --label class --groups by_name", "in.csv --label class", ["a", "b", "c", "d", "e", "f"]),
+    ];
+    for (train, data, names) in inputs {
+        let report = json(folder, &format!("train {train} --features 2 -B 1 -o model"));
+        assert_eq!(groups(&report), ["left", "right"]);
+        assert_eq!((&report["candidates"], &report["stopped"]), (&3.into(), &"features".into()));
+        let entries = report["selected"].as_array().unwrap();
+        for group in report["groups"].as_array().unwrap() {
+            let entries = entries.iter().filter(|s| s["group"] == group["group"]);
+            let weights: Vec<f64> = entries.map(|s| number(&s["weight"])).collect();
+            let norm = weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+            assert!((number(&group["norm"]) - norm).abs() < 1e-12 * norm, "{group}");
+            assert_eq!((weights.len(), &group["members"]), (2, &2.into()));
+            assert!(number(&group["round"]) >= 1.0, "{group}");
+        }
+        assert_eq!(selected(&report).iter().filter(|feature| **feature == names[1]).count(), 2);
+        let counts: Vec<&Value> =
+            report["rounds"].as_array().unwrap().iter().map(|r| &r["selected"]).collect();
+        assert_eq!((counts[0], counts[counts.len() - 1]), (&1.into(), &2.into()));
+
+        let decisions = stdout(folder, &format!("predict model {data} --output-kind decision"));
+        for (x, decision) in (0..60).map(six_features).zip(decisions.lines()) {
+            let terms = names.iter().zip(x).map(|(name, x)| weight_of(&report, name) * x);
+            let expected = terms.sum::<f64>() - number(&report["bias"]);
+            assert!((decision.parse::<f64>().unwrap() - expected).abs() < 1e-9, "{decision}, not {expected}");
+        }
+        let at_one = json(folder, &format!("predict model {data} --features 1"));
+        assert_eq!(at_one["accuracy"], report["rounds"][0]["accuracy"]);
+
+        let shown = stdout(folder, "inspect model");
+        assert!(shown.contains("group") && shown.contains("left") && shown.contains("right"), "{shown}");
+        assert!(shown.contains("2 groups (3 features)"), "{shown}");
+        let members = stdout(folder, "inspect model --members");
+        let row = |line: &&str| line.contains("left") || line.contains("right");
+        assert_eq!(members.lines().filter(row).count(), 4, "{members}");
+        assert!(stdout(folder, "inspect model --path").contains("groups"));
+        assert_eq!(timeless(json(folder, "inspect model")), timeless(report));
+    }
+}
+
+#[test]
+fn trees_of_all_formats_select_the_same() {
+    let folder = with_groups();
+    let folder = folder.path();
+    let inner = "all: 1-6\nfirst: 1-3\npair: 1 2\nrest: 5 6\n";
+    let leaves: String = (1..=6).map(|j| format!("f{j}: {j}\n")).collect();
+    fs::write(folder.join("lists"), inner).unwrap();
+    fs::write(folder.join("lists_of_leaves"), inner.to_owned() + &leaves).unwrap();
+    fs::write(
+        folder.join("parents"),
+        "all > first\nall > 4\nfirst > 3\nfirst > pair\npair > 1,2\nrest > 5 6\nall > rest\n",
+    )
+    .unwrap();
+    fs::write(folder.join("paths"), "all/first/pair\nall/first/pair\nall/first\nall\nall/rest\nall/rest\n")
+        .unwrap();
+    fs::write(folder.join("newick"), "(((1,2)pair:0.5,3)first,4,(5,6)rest)all;\n").unwrap();
+    let select = |groups: &str| {
+        let report =
+            json(folder, &format!("train in.svm --features 2 --group-weight sqrt --groups {groups}"));
+        let mut features = selected(&report);
+        features.sort();
+        (features, report["candidates"].clone(), number(&report["objective"]))
+    };
+    let same = [
+        ["lists", "lists --tree", "lists --tree=lists"].as_slice(),
+        &["lists --tree", "parents --tree", "parents --tree=parents", "paths --tree", "paths --tree=paths"],
+        &["lists_of_leaves --tree", "newick --tree", "newick --tree=newick"],
+    ];
+    for ways in same {
+        let expected = select(ways[0]);
+        for way in &ways[1..] {
+            let found = select(way);
+            assert_eq!((&found.0, &found.1), (&expected.0, &expected.1), "{way}");
+            assert!((found.2 / expected.2 - 1.0).abs() < 1e-3, "{way}: {} and {}", found.2, expected.2);
+        }
+    }
+}
+
+#[test]
+fn what_groups_leave_out_is_noted() {
+    let folder = with_groups();
+    let folder = folder.path();
+    fs::write(folder.join("some"), "1-3\n5\n").unwrap();
+    for tree in ["", " --tree"] {
+        let train = format!("train in.svm --groups some{tree}");
+        let note = "note: 2 features in no group left out; --singletons makes each a group of its own\n";
+        assert_eq!(stderr(folder, &train), note);
+        assert_eq!(stderr(folder, &format!("{train} --quiet")), "");
+        assert_eq!(stderr(folder, &format!("{train} --singletons")), "");
+        let report = json(folder, &format!("{train} --singletons --features 4 -C 1000"));
+        assert_eq!(report["candidates"], 4);
+        assert_eq!(groups(&report), ["1", "2", "feature 4", "feature 6"]);
+    }
+    fs::write(folder.join("wide.svm"), "+1 1:1 70000:1\n-1 2:1\n").unwrap();
+    fs::write(folder.join("wide"), "all: 1-70001\nfew: 1 2\n").unwrap();
+    let notes = stderr(folder, "train wide.svm --groups wide --tree");
+    let expected = "note: 1 group of more than 65,536 features cannot be selected, only groups inside\n\
+                    note: wide:1:6: this and perhaps other features do not occur in wide.svm\n";
+    assert_eq!(notes, expected);
+}
+
 #[test]
 fn exactly_as_many_features_as_wanted() {
     let toy = toy("--density 0.5");
@@ -314,6 +463,10 @@ fn the_demo_finds_what_is_relevant() {
 fn every_command_has_help_with_examples() {
     let folder = tempfile::tempdir().unwrap();
     assert!(stdout(folder.path(), "--help").contains("Quick start"));
+    let train = stdout(folder.path(), "train --help");
+    let at = |part: &str| train.find(part).unwrap_or_else(|| panic!("{part} is not in\n{train}"));
+    assert!(at("Learning:") < at("--debias") && at("--debias") < at("Groups:"), "{train}");
+    assert!(at("Groups:") < at("--singletons"), "{train}");
     for command in ["train", "predict", "inspect", "synth", "synth linear", "synth group", "demo"] {
         let help = stdout(folder.path(), &format!("{command} --help"));
         assert!(help.contains("Example") && help.contains(&format!("featgen {command} ")), "{help}");

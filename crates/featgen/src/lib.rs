@@ -20,6 +20,7 @@
 //! | [`data`] | where instances live: storage and readers |
 //! | [`loss`] | how errors count |
 //! | [`space`] | who proposes features |
+//! | [`operator`] | their columns, written down or not |
 //! | [`subproblem`] | what weights they get |
 //! | [`machine`] | the loop, its stopping rules and its certificate |
 //! | [`model`] | what is kept: terms and weights, prediction, files |
@@ -34,6 +35,7 @@ mod kernels;
 pub mod loss;
 pub mod machine;
 pub mod model;
+pub mod operator;
 mod ordered;
 pub mod space;
 pub mod subproblem;

@@ -83,12 +83,12 @@ impl std::fmt::Display for Grouped {
     }
 }
 
-/// Problems that go through all kinds and weights, and with consecutive seeds through storages, losses and shifts.
+/// Problems that go through all kinds and weights, and with every seventh seed soon through storages, losses and shifts.
 fn problems(count: u64, make: fn(u64) -> Problem) -> impl Iterator<Item = Grouped> {
     let kinds = [Kind::Disjoint, Kind::Overlapping, Kind::Tree];
     let weights = [GroupWeight::None, GroupWeight::Sqrt];
     let all = kinds.into_iter().flat_map(move |kind| weights.map(|weight| (kind, weight)));
-    all.flat_map(move |(kind, weight)| (0..count).map(move |seed| Grouped::new(make(seed), kind, weight)))
+    all.flat_map(move |(kind, weight)| (0..count).map(move |k| Grouped::new(make(7 * k), kind, weight)))
 }
 
 const GAP: f64 = 1e-6;
@@ -109,17 +109,17 @@ fn agrees(solver: &str, count: u64, make: fn(u64) -> Problem, closes: bool) {
 
 #[test]
 fn newton_agrees() {
-    agrees("newton", 40, Problem::random, true);
+    agrees("newton", 25, Problem::random, true);
 }
 
 #[test]
 fn apg_agrees() {
-    agrees("apg", 20, Problem::random, true);
+    agrees("apg", 10, Problem::random, true);
 }
 
 #[test]
 fn pg_agrees() {
-    agrees("pg", 10, Problem::mild, false);
+    agrees("pg", 5, Problem::mild, false);
 }
 
 /// The bounds of every round enclose the optimum.

@@ -6,10 +6,11 @@ use std::collections::{HashMap, HashSet};
 
 use common::{Problem, Storage, nested, overlapping};
 use featgen::LinearSpace;
-use featgen::data::{Column, Columns};
+use featgen::data::Columns;
+use featgen::operator::Operator;
 use featgen::space::{
-    Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace, ProductSpace,
-    Scored, Tree, TreeSpace, WorstCase,
+    AdditiveSpace, Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace,
+    ProductSpace, Scored, Tree, TreeSpace, WorstCase,
 };
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -102,23 +103,36 @@ fn keeps_the_contract(space: &dyn FeatureSpace, known: &[Known], vs: &[Vec<f64>]
         let group = space.group(&k.candidate).unwrap();
         assert!((group.scale * k.eta_squared.sqrt() - 1.0).abs() < 1e-15, "{what}: {:?}", k.candidate);
         let columns = space.generate(&group.features).unwrap();
-        let columns: Vec<_> =
-            group.features.into_iter().zip(columns.iter().map(|x| dense(x, rows))).collect();
-        assert_eq!(columns, k.features, "{what}: {:?}", k.candidate);
+        let columns: Vec<Vec<f64>> = columns.iter().flat_map(|operator| written(operator, rows)).collect();
+        assert_eq!(columns.len(), k.features.len(), "{what}: {:?}", k.candidate);
+        for ((feature, expected), (found, column)) in
+            k.features.iter().zip(group.features.iter().zip(columns))
+        {
+            assert_eq!(feature, found, "{what}: {:?}", k.candidate);
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14 * (1.0 + a.abs());
+            assert!(expected.iter().zip(&column).all(near), "{what}: {feature:?} {expected:?} {column:?}");
+        }
     }
     assert!(space.generate(&[Feature::Input(u64::MAX)]).is_err(), "{what}: a feature that does not exist");
     assert!(space.group(&Candidate::Group(u32::MAX)).is_err(), "{what}: a group that does not exist");
     // The constant and the first input are both called 1 where inputs have no names.
-    let features = known.iter().flat_map(|k| &k.features).map(|f| &f.0).filter(|f| !f.inputs().is_empty());
-    let features: HashSet<&Feature> = features.collect();
+    // So are levels of an input that is always 0.
+    let told_apart = |f: &&(Feature, Vec<f64>)| !f.0.inputs().is_empty() && f.1.iter().any(|x| *x != 0.0);
+    let features: HashSet<&Feature> =
+        known.iter().flat_map(|k| &k.features).filter(told_apart).map(|f| &f.0).collect();
     let names: HashSet<String> = features.iter().map(|f| space.name(f)).collect();
     assert_eq!(names.len(), features.len(), "{what}: two features of one name");
 }
 
-fn dense(column: &Column, n: usize) -> Vec<f64> {
-    let mut values = vec![0.0; n];
-    column.add_to(1.0, &mut values);
-    values
+/// The columns of an operator.
+fn written(operator: &Operator, n: usize) -> Vec<Vec<f64>> {
+    let column = |l: usize| {
+        let unit: Vec<f64> = (0..operator.width()).map(|k| f64::from(u8::from(k == l))).collect();
+        let mut values = vec![0.0; n];
+        operator.apply(&unit, &mut values);
+        values
+    };
+    (0..operator.width()).map(column).collect()
 }
 
 /// The candidates of a linear space: its columns.
@@ -210,6 +224,43 @@ fn distinct(stored: &dyn Columns, products: &[(Vec<usize>, Vec<f64>)], min_suppo
         }
     }
     known
+}
+
+/// The candidates of an additive space: for each input a group of features, with the columns that their formulas give.
+fn additive(
+    space: &AdditiveSpace<'_>,
+    columns: &[Vec<f64>],
+    value: impl Fn(&Feature, f64) -> f64,
+) -> Vec<Known> {
+    let known = |(g, x): (u32, &Vec<f64>)| {
+        let candidate = Candidate::Group(g);
+        let features = space.group(&candidate).unwrap().features;
+        let column = |feature: Feature| {
+            let values = x.iter().map(|&x| value(&feature, x)).collect();
+            (feature, values)
+        };
+        Known { candidate, features: features.into_iter().map(column).collect(), eta_squared: 1.0 }
+    };
+    (0..).zip(columns).map(known).collect()
+}
+
+/// The value of a part of a curve, by its definition.
+fn part_of_curve(feature: &Feature, x: f64) -> f64 {
+    match feature {
+        Feature::Step(step) => {
+            let size = x.abs().powf(step.power.0) / step.top.0 * f64::from(step.of);
+            let level = if x == 0.0 { 0.0 } else { (size + 0.5).floor().clamp(1.0, step.of.into()) };
+            if level >= step.level.into() { (step.top.0 / f64::from(step.of)).sqrt() } else { 0.0 }
+        }
+        Feature::Wave(wave) => {
+            let density = |k: i32| (-0.5 * (f64::from(k) * 0.55).powi(2)).exp();
+            let total: f64 = (-5..=5).map(density).sum();
+            let amplitude = (2.0 * density(wave.harmonic as i32) / total).sqrt();
+            let phase = f64::from(wave.harmonic) * 0.55 * x / wave.sigma.0;
+            amplitude * if wave.sine { phase.sin() } else { phase.cos() - 1.0 }
+        }
+        other => panic!("{other:?} is no part of a curve"),
+    }
 }
 
 /// The same groups as the library holds them.
@@ -353,26 +404,30 @@ proptest! {
         let columns: Vec<_> = (0..m)
             .map(|_| if exact { integers(rng, n, 2, 0.5) } else { reals(rng, n) })
             .collect();
-        let v = if exact { integers(rng, n, 2, 0.3) } else { reals(rng, n) };
-        let tree = nested(rng, m);
-        check_groups(&columns, &tree, true, &[v.clone()], exact);
-        check_groups(&columns, &overlapping(rng, m), false, &[v], exact);
+        let vs = [if exact { integers(rng, n, 2, 0.3) } else { reals(rng, n) }];
+        check_groups(&columns, &nested(rng, m), true, &vs, exact);
+        check_groups(&columns, &overlapping(rng, m), false, &vs, exact);
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Products of two: pruned and exhaustive search are what brute force finds, in every storage.
     #[test]
     fn products_of_two(
-        seed in any::<u64>(), n in 2usize..30, m in 1usize..14, zeros in 0.0..0.9, coef0 in prop::bool::ANY,
+        seed in any::<u64>(), n in 2usize..30, m in 1usize..14, zeros in 0.0..0.9, coef0 in any::<bool>(),
+        one_signed in any::<bool>(),
     ) {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let real = |rng: &mut ChaCha8Rng| rng.sample::<f32, _>(StandardNormal).into();
         let value = |rng: &mut ChaCha8Rng| if rng.random_bool(zeros) { 0.0 } else { real(rng) };
         let mut columns: Vec<Vec<f64>> = (0..m).map(|_| (0..n).map(|_| value(rng)).collect()).collect();
         columns[m / 2] = columns[0].clone();
+        if one_signed {
+            columns.iter_mut().flatten().for_each(|x| *x = x.abs());
+            columns[0].iter_mut().for_each(|x| *x = -*x);
+        }
         let v = (0..n).map(|_| value(rng)).collect::<Vec<_>>();
         let (gamma, coef0) = (rng.random_range(0.1..3.0), if coef0 { rng.random_range(0.1..3.0) } else { 0.0 });
         for storage in Storage::ALL {
@@ -380,8 +435,39 @@ proptest! {
             let known = quadratic(&*stored, &columns, gamma, coef0);
             let space = || PolySpace::new(Inputs::over(&*stored), gamma, coef0).unwrap();
             let what = format!("seed {seed}, {n} x {m} {storage:?}, gamma {gamma}, coef0 {coef0}");
-            keeps_the_contract(&space(), &known, &[v.clone()], false, &what);
-            keeps_the_contract(&space().exhaustive(), &known, &[v.clone()], false, &format!("{what}, exhaustive"));
+            keeps_the_contract(&space(), &known, std::slice::from_ref(&v), false, &what);
+            keeps_the_contract(&space().exhaustive(), &known, std::slice::from_ref(&v), false, &format!("{what}, exhaustive"));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Curves: levels of any number, powers, and waves, in every storage.
+    #[test]
+    fn curves(
+        seed in any::<u64>(), n in 2usize..30, m in 1usize..14, zeros in 0.0..0.9, levels in 2usize..20, power in 0.3f64..3.0,
+    ) {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let value = |rng: &mut ChaCha8Rng| if rng.random_bool(zeros) { 0.0 } else { rng.random_range(-2f32..2.0).into() };
+        let columns: Vec<Vec<f64>> = (0..m).map(|_| (0..n).map(|_| value(rng)).collect()).collect();
+        let sizes: Vec<Vec<f64>> = columns.iter().map(|x| x.iter().map(|x| x.abs()).collect()).collect();
+        let v = (0..n).map(|_| value(rng)).collect::<Vec<_>>();
+        for storage in Storage::ALL {
+            let ids: Vec<u64> = (0..m as u64).map(|j| 5 * j + 1).collect();
+            let (stored, positive) = (storage.store(&columns, &ids), storage.store(&sizes, &ids));
+            let inputs = Inputs::over(&*stored);
+            for (name, space, columns) in [
+                ("hik", AdditiveSpace::hik(Inputs::over(&*positive), levels).unwrap(), &sizes),
+                ("intersection", AdditiveSpace::intersection(inputs, levels, power).unwrap(), &columns),
+                ("gaussian", AdditiveSpace::gaussian(inputs, Some(power)).unwrap(), &columns),
+                ("gaussian by column", AdditiveSpace::gaussian(inputs, None).unwrap(), &columns),
+            ] {
+                let known = additive(&space, columns, part_of_curve);
+                let what = format!("{name}, seed {seed}, {n} x {m} {storage:?}, {levels} levels, power {power}");
+                keeps_the_contract(&space, &known, std::slice::from_ref(&v), false, &what);
+            }
         }
     }
 }
@@ -437,7 +523,7 @@ proptest! {
                 space = space.only((0..m).filter(|&j| allowed[j]).map(|j| stored.id(j)));
             }
             let what = format!("seed {seed}, {n} x {m} {storage:?}, kind {kind}, degree {degree}, at least {min_support}");
-            keeps_the_contract(&space, &known, &[v.clone()], kind < 2, &what);
+            keeps_the_contract(&space, &known, std::slice::from_ref(&v), kind < 2, &what);
         }
     }
 
@@ -482,7 +568,7 @@ fn presence(
 ) -> Vec<Vec<u64>> {
     let row = |i: usize| {
         let mut row: HashSet<u64> = (0..ones).map(|_| rng.random_range(0..features)).collect();
-        planted.iter().filter(|(every, _)| i % every == 0).for_each(|(_, set)| row.extend(*set));
+        planted.iter().filter(|(every, _)| i.is_multiple_of(*every)).for_each(|(_, set)| row.extend(*set));
         let mut row: Vec<u64> = row.into_iter().collect();
         row.sort_unstable();
         row
@@ -520,16 +606,16 @@ fn planted_products_are_found() {
             parts.iter().zip([7, 9, 11, 13]).map(|(p, every)| (every, &p[..])).collect();
         sets.push((10, planted));
         let rows = presence(rng, 5000, 2000, 20, &sets);
-        let has = |row: &Vec<u64>| planted.iter().all(|j| row.contains(j));
-        let positive = rows.iter().filter(|row| has(row)).count() as f64;
+        // One label in ten is wrong.
+        let labels: Vec<bool> =
+            rows.iter().map(|row| planted.iter().all(|j| row.contains(j)) != rng.random_bool(0.1)).collect();
+        let positive = labels.iter().filter(|label| **label).count() as f64;
         let negative = rows.len() as f64 - positive;
         let v: Vec<f64> =
-            rows.iter().map(|row| if has(row) { 1.0 / positive } else { -1.0 / negative }).collect();
+            labels.iter().map(|label| if *label { 1.0 / positive } else { -1.0 / negative }).collect();
         let stored = by_columns(&rows, 2000);
         let space = ProductSpace::new(Inputs::over(&stored), planted.len()).unwrap();
-        let clock = std::time::Instant::now();
         let found = space.worst_case(&v, 5, &HashSet::new()).unwrap();
-        println!("{} of {} in {:?}", found.scored, space.size(), clock.elapsed());
         assert_eq!(found.best[0].item, Candidate::Feature(Feature::Product(planted.to_vec())), "{found:?}");
         assert!(found.scored < space.size() / 1000, "{} of {} scored", found.scored, space.size());
     }

@@ -3,6 +3,7 @@
 //! A storage keeps the small contract [`Columns`]. Everything above it (spaces, models) sees only that, so a new
 //! storage is one new file.
 
+mod bins;
 mod build;
 mod dense;
 mod labels;
@@ -13,6 +14,7 @@ mod write;
 use std::ops::Range;
 use std::path::Path;
 
+pub use bins::Bins;
 pub use dense::{Dense, Layout, Real};
 pub(crate) use labels::same_number;
 pub use labels::{Binary, ClassWeights, Labels};
@@ -66,6 +68,18 @@ pub trait Columns: Send + Sync {
         range.map(|position| self.gather(&[position])[0].square_dot(v)).collect()
     }
 
+    /// Adds `v[i]` to `sums[2 * level + lane]` for every instance, by the level of its value in the column at `position`. The two
+    /// lanes take turns, so that equal levels in a row need not wait for each other; their sum is what counts. Level 0
+    /// need not be counted.
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+        self.gather(&[position])[0].histogram(v, bins, sums);
+    }
+
+    /// Puts the rows and values of the column at `position` into `out` if it has at most `most`; says whether it has.
+    fn short_column(&self, _position: usize, _most: usize, _out: &mut Vec<(u32, f64)>) -> bool {
+        false
+    }
+
     /// Whether every stored value is 1.
     fn all_ones(&self) -> bool {
         false
@@ -98,6 +112,29 @@ impl Column {
             }
         }
         sums
+    }
+
+    /// The rows that may hold something else than 0, with their values.
+    pub fn entries(&self) -> Box<dyn Iterator<Item = (u32, f64)> + '_> {
+        match self {
+            Self::Dense(values) => Box::new((0..).zip(values.iter().copied())),
+            Self::Sparse { rows, values } => Box::new(rows.iter().copied().zip(values.iter().copied())),
+        }
+    }
+
+    /// The column with every value replaced; `f(0)` must be 0.
+    pub fn map(&self, f: impl Fn(f64) -> f64) -> Self {
+        let map = |values: &[f64]| values.iter().map(|&x| f(x)).collect();
+        match self {
+            Self::Dense(values) => Self::Dense(map(values)),
+            Self::Sparse { rows, values } => Self::Sparse { rows: rows.clone(), values: map(values) },
+        }
+    }
+
+    fn histogram(&self, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+        for (k, (i, x)) in self.entries().enumerate() {
+            sums[2 * bins.index(x) + k % 2] += v[i as usize];
+        }
     }
 
     /// The product with another column, instance by instance.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Column, Columns};
+use super::{Bins, Column, Columns};
 use crate::error::{Error, Result};
 use crate::kernels;
 
@@ -185,6 +185,29 @@ impl Columns for Sparse {
             sums
         };
         range.map(one).collect()
+    }
+
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+        let at = self.range(position);
+        let rows = &self.indices[at.clone()];
+        let mut add = |k: usize, i: u32, x: f64| sums[2 * bins.index(x) + k % 2] += v[i as usize];
+        match &self.values {
+            Values::Ones => rows.iter().enumerate().for_each(|(k, &i)| add(k, i, 1.0)),
+            Values::F32(x) => {
+                rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x.into()))
+            }
+            Values::F64(x) => rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x)),
+        }
+    }
+
+    fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
+        let at = self.range(position);
+        out.clear();
+        if at.len() > most {
+            return false;
+        }
+        out.extend(at.map(|k| (self.indices[k], self.values.get(k))));
+        true
     }
 
     fn all_ones(&self) -> bool {

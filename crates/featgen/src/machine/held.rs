@@ -14,6 +14,8 @@ pub(super) struct Taken {
     pub(super) name: Option<String>,
     /// Its members, with those that do not occur.
     pub(super) size: usize,
+    /// Where it makes a curve over an input: the values of the input that occur.
+    pub(super) range: Option<[f64; 2]>,
     /// Its terms, one for each of its columns.
     pub(super) terms: Range<usize>,
     scale: f64,
@@ -90,6 +92,7 @@ impl Held {
                 candidate: candidate.clone(),
                 name: group.name,
                 size: group.size,
+                range: group.range,
                 terms: first..self.terms.len(),
                 scale: group.scale,
             });

@@ -123,7 +123,11 @@ impl Run<'_> {
     /// One turn of the loop: score, choose, refit. Returns why the run ends, if it does.
     fn round(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
         let clock = Instant::now();
-        let worst = self.score()?;
+        let worst = match self.score() {
+            // A search that was told to end has nothing to say.
+            Err(_) if self.interrupted() => return Ok(Some(Stop::Interrupted)),
+            worst => worst?,
+        };
         let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         if let Some(round) = self.rounds.last_mut() {
             round.lower_bound = self.lower_bound;
@@ -400,7 +404,7 @@ impl Run<'_> {
             let weighs = |round: &&Round| round.terms.iter().any(|t| taken.terms.contains(t));
             let round = self.rounds.iter().find(weighs).map_or(self.rounds.len(), |round| round.round);
             let group = taken.name.as_ref().map(|name| {
-                groups.push(Group { name: name.clone(), size: taken.size, round });
+                groups.push(Group { name: name.clone(), size: taken.size, round, range: taken.range });
                 groups.len() - 1
             });
             for t in taken.terms.clone().filter(|&t| used[t]) {

@@ -1,5 +1,6 @@
 //! What is kept of a run: terms and weights, the path they came by, and the certificate.
 
+mod curve;
 mod file;
 mod predict;
 
@@ -66,6 +67,9 @@ pub struct Group {
     pub size: usize,
     /// The round that brought it, counted from 1.
     pub round: usize,
+    /// Where it makes a curve over one input: the values of the input that occur in the training data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
 }
 
 /// A feature of the model.

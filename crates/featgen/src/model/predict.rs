@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::Model;
+use super::curve::Curve;
+use super::{Model, Term};
 use crate::data::{Column, Dataset};
 use crate::error::{Error, Result};
 use crate::loss;
+use crate::space::Feature;
 
 /// How good predictions are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,10 +38,22 @@ impl Model {
             id.and_then(|id| data.columns.position(id))
         };
         let mut f = vec![-self.bias; data.columns.rows()];
-        for term in self.terms.iter().filter(|term| term.weight != 0.0) {
-            if let Some(column) = term.feature.column(&*data.columns, position) {
-                check_finite(&column, &term.name, &data.source)?;
-                column.add_to(term.weight, &mut f);
+        let weighty: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();
+        // The parts of a curve stand together, and are evaluated together: a look-up per value.
+        let same_curve = |a: &&Term, b: &&Term| {
+            a.feature.is_part_of_curve() && a.group == b.group && a.feature.inputs() == b.feature.inputs()
+        };
+        for terms in weighty.chunk_by(same_curve) {
+            let curve = Curve::new(terms);
+            let feature = match &curve {
+                Some(_) => &Feature::Input(terms[0].feature.inputs()[0]),
+                None => &terms[0].feature,
+            };
+            let Some(column) = feature.column(&*data.columns, position) else { continue };
+            check_finite(&column, &terms[0].name, &data.source)?;
+            match curve {
+                Some(curve) => column.map(|x| curve.at(x)).add_to(1.0, &mut f),
+                None => column.add_to(terms[0].weight, &mut f),
             }
         }
         Ok(f)

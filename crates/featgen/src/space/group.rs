@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::topb::Tops;
 use super::{Candidate, FeatureSpace, Group, Inputs, WorstCase};
+use crate::data::read::quoted;
 use crate::error::{Error, Place, Result};
 
 /// A group of more features is refused, or in a tree never proposed: it would be fitted as a whole.
@@ -24,30 +25,33 @@ pub enum GroupWeight {
 
 impl GroupWeight {
     /// `eta_g^2` of a group of `size` features.
-    pub(super) fn squared(self, size: usize) -> f64 {
+    pub(super) fn squared(self, size: u32) -> f64 {
         match self {
             Self::None => 1.0,
-            Self::Sqrt => size.max(1) as f64,
+            Self::Sqrt => size.max(1).into(),
         }
     }
 
     /// `1 / eta_g`.
-    pub(super) fn scale(self, size: usize) -> f64 {
+    pub(super) fn scale(self, size: u32) -> f64 {
         1.0 / self.squared(size).sqrt()
     }
 }
 
 /// Lists of features, one after the other, with the names of the groups.
 ///
-/// Features are kept as positions of a storage: four bytes a member, and that is all that grows with the lists.
+/// Features are kept as positions of a storage: four bytes for each that occurs, and nothing for the others but their
+/// count.
 #[derive(Debug, Clone)]
 pub struct Groups {
-    /// Increasing within a group; members that do not occur come last, as [`absent`](Self::absent).
+    /// Increasing within a group.
     members: Vec<u32>,
     ends: Vec<u64>,
+    /// Members of each group with those that do not occur, as far as 32 bits count.
+    sizes: Vec<u32>,
     pub(super) names: GroupNames,
-    /// Stands for every feature that does not occur: one past the last position.
-    absent: u32,
+    /// Number of columns that the groups are over.
+    columns: u32,
     /// Where a file first speaks of a feature beyond the last that occurs, if it does.
     pub(super) beyond: Option<Place>,
 }
@@ -55,10 +59,14 @@ pub struct Groups {
 impl Groups {
     /// No groups yet, over the columns of `inputs`.
     pub fn over(inputs: &Inputs<'_>) -> Result<Self> {
-        let held = inputs.columns().len();
-        let absent = u32::try_from(held).ok().filter(|&p| p < u32::MAX);
-        let absent = absent.ok_or_else(|| Error::Data(format!("groups over {held} columns: too many")))?;
-        Ok(Self { members: Vec::new(), ends: Vec::new(), names: GroupNames::default(), absent, beyond: None })
+        Ok(Self {
+            members: Vec::new(),
+            ends: Vec::new(),
+            sizes: Vec::new(),
+            names: GroupNames::default(),
+            columns: inputs.held()?,
+            beyond: None,
+        })
     }
 
     /// Adds a group of features given by their ids, counted from 0. A group is a set: repeated ids count once.
@@ -68,29 +76,43 @@ impl Groups {
         name: Option<&str>,
         ids: impl IntoIterator<Item = u64>,
     ) -> Result<()> {
-        let mut ids: Vec<u64> = ids.into_iter().collect();
         let shown = || name.map_or_else(|| (self.len() + 1).to_string(), str::to_owned);
-        if let Some(id) = ids.iter().find(|&&id| id >= inputs.dimension()) {
-            let reason = format!("group {}: no feature {}", shown(), u128::from(*id) + 1);
-            return Err(Error::Data(reason));
-        }
-        if ids.is_empty() {
+        let known = |id: u64| {
+            let unknown = || Error::Data(format!("group {}: no feature {}", shown(), u128::from(id) + 1));
+            (id < inputs.dimension()).then(|| id..id + 1).ok_or_else(unknown)
+        };
+        let mut ranges = ids.into_iter().map(known).collect::<Result<Vec<_>>>()?;
+        if ranges.is_empty() {
             return Err(Error::Data(format!("group {} is empty", shown())));
         }
-        self.push_known(inputs, name, &mut ids);
+        self.push_known(inputs, name, &mut ranges);
         Ok(())
     }
 
-    /// The same with ids that exist; sorts them.
-    pub(super) fn push_known(&mut self, inputs: &Inputs<'_>, name: Option<&str>, ids: &mut Vec<u64>) {
-        ids.sort_unstable();
-        ids.dedup();
-        let first = self.members.len();
-        let columns = inputs.columns();
-        self.members.extend(ids.iter().filter_map(|&id| columns.position(id)).map(|p| p as u32));
-        self.members.resize(first + ids.len(), self.absent);
+    /// The same with ranges of ids that exist; sorts and joins them.
+    pub(super) fn push_known(
+        &mut self,
+        inputs: &Inputs<'_>,
+        name: Option<&str>,
+        ranges: &mut Vec<Range<u64>>,
+    ) {
+        ranges.sort_unstable_by_key(|range| range.start);
+        ranges.dedup_by(|next, range| {
+            let joined = next.start <= range.end;
+            if joined {
+                range.end = range.end.max(next.end);
+            }
+            joined
+        });
+        let mut size = 0u64;
+        for range in &*ranges {
+            let positions = inputs.positions(range);
+            self.members.extend(positions.start as u32..positions.end as u32);
+            size += range.end - range.start;
+        }
         self.names.push(self.ends.len(), name);
         self.ends.push(self.members.len() as u64);
+        self.sizes.push(u32::try_from(size).unwrap_or(u32::MAX));
     }
 
     /// Number of groups.
@@ -110,6 +132,7 @@ impl Groups {
         for position in uncovered(&covered) {
             self.members.push(position);
             self.ends.push(self.members.len() as u64);
+            self.sizes.push(1);
         }
     }
 
@@ -124,9 +147,8 @@ impl Groups {
     }
 
     fn covered(&self) -> Vec<bool> {
-        let mut covered = vec![false; self.absent as usize + 1];
+        let mut covered = vec![false; self.columns()];
         self.members.iter().for_each(|&p| covered[p as usize] = true);
-        covered.truncate(self.absent as usize);
         covered
     }
 
@@ -135,13 +157,8 @@ impl Groups {
         if g == 0 { 0 } else { self.ends[g - 1] as usize }
     }
 
-    /// The members of group `g`, with those that do not occur.
-    fn listed(&self, g: usize) -> &[u32] {
-        &self.members[self.start(g)..self.ends[g] as usize]
-    }
-
-    /// The sum over the members of each of `groups` of what `values` has at their positions, and at the end for those that
-    /// do not occur. Nothing else happens here: the time goes into fetching values from all over memory.
+    /// The sum over the members of each of `groups` of what `values` has at their positions. Nothing else happens here: the
+    /// time goes into fetching values from all over memory.
     fn sums(&self, groups: Range<usize>, values: &[f64]) -> Vec<f64> {
         let mut first = self.start(groups.start);
         let sum = |&end: &u64| {
@@ -154,18 +171,17 @@ impl Groups {
 
     /// The members of group `g` that occur, by their positions.
     pub(super) fn present(&self, g: usize) -> &[u32] {
-        let listed = self.listed(g);
-        &listed[..listed.partition_point(|&p| p < self.absent)]
+        &self.members[self.start(g)..self.ends[g] as usize]
     }
 
     /// Number of members of group `g`, with those that do not occur.
-    pub(super) fn size(&self, g: usize) -> usize {
-        self.listed(g).len()
+    pub(super) fn size(&self, g: usize) -> u32 {
+        self.sizes[g]
     }
 
     /// Number of columns that the groups are over.
     pub(super) fn columns(&self) -> usize {
-        self.absent as usize
+        self.columns as usize
     }
 }
 
@@ -210,9 +226,18 @@ impl GroupNames {
         let by_feature = first.filter(|_| self.by_feature.is_some_and(|from| g >= from));
         match (self.get(g), by_feature) {
             (Some(name), _) => name.to_owned(),
-            (None, Some(position)) => inputs.name(&inputs.feature(position as usize)),
+            (None, Some(position)) => {
+                let name = inputs.name(&inputs.feature(position as usize));
+                // A number alone could also be that of a group.
+                if inputs.names().is_empty() { format!("feature {name}") } else { name }
+            }
             (None, None) => (g + 1).to_string(),
         }
+    }
+
+    /// The same in messages about a file, where groups are neither long nor strange to a terminal.
+    pub(super) fn quoted(&self, g: u32) -> String {
+        self.get(g as usize).map_or_else(|| (u64::from(g) + 1).to_string(), |name| quoted(name.as_bytes()))
     }
 }
 
@@ -250,8 +275,7 @@ impl FeatureSpace for GroupSpace<'_> {
 
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
         let count = self.groups.len();
-        let mut squares = self.inputs.squares(v)?;
-        squares.push(0.0); // what does not occur
+        let squares = self.inputs.squares(v)?;
         let (budget, taken) = (budget.min(count), taken_groups(taken));
         let score = |task: usize| {
             let mut tops = Tops::new(budget);
@@ -278,9 +302,10 @@ impl FeatureSpace for GroupSpace<'_> {
         let size = self.groups.size(g);
         Ok(Group {
             name: Some(self.groups.names.show(g, &self.inputs, present.first().copied())),
-            size,
+            size: size as usize,
             features: present.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
             scale: self.weight.scale(size),
+            range: None,
         })
     }
 }

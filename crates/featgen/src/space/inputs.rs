@@ -44,12 +44,42 @@ impl<'a> Inputs<'a> {
         self.columns.dimension()
     }
 
-    /// How many features beyond the last that occurs may be spoken of without a mistake. Sparse text does not say how many
-    /// features there are, so that the last few may just not occur; arrays, tables and lists of names do.
-    pub(super) fn beyond(&self) -> u64 {
+    /// The largest number, counted from 1, by which a feature may be spoken of without a mistake. Sparse text does not say
+    /// how many features there are, so that a few after the last that occurs may just not occur; arrays, tables and lists
+    /// of names do.
+    pub(super) fn last(&self) -> u64 {
         let (n, m) = (self.rows() as u64, self.dimension());
         let said = !self.names().is_empty() || n.checked_mul(m) == Some(self.columns.nonzeros());
-        if said { 0 } else { m / 100 }
+        if said { m } else { m.saturating_add(m / 100) }
+    }
+
+    /// How many columns there are: positions in groups are kept in 32 bits.
+    pub(super) fn held(&self) -> Result<u32> {
+        let held = self.columns.len();
+        let fits = u32::try_from(held).ok().filter(|&held| held < u32::MAX);
+        fits.ok_or_else(|| Error::Data(format!("groups over {held} columns: too many")))
+    }
+
+    /// The positions of those features of a range that occur. The range may be far larger than what occurs of it.
+    pub(super) fn positions(&self, ids: &Range<u64>) -> Range<usize> {
+        self.before(ids.start)..self.before(ids.end)
+    }
+
+    /// How many columns have a smaller id.
+    fn before(&self, id: u64) -> usize {
+        let held = self.columns.len() as u64;
+        // Ids increase: where every feature occurs, both ends are the same at once.
+        let mut low = held.saturating_sub(self.dimension().saturating_sub(id));
+        let mut high = held.min(id);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.columns.id(middle as usize) < id {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low as usize
     }
 
     /// What a user calls `feature`.
@@ -81,7 +111,7 @@ impl<'a> Inputs<'a> {
     pub(super) fn position(&self, feature: &Feature) -> Option<usize> {
         match feature {
             Feature::Input(id) => self.columns.position(*id),
-            Feature::Product(_) => None,
+            Feature::Product(_) | Feature::Step(_) | Feature::Wave(_) => None,
         }
     }
 
@@ -137,7 +167,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// A sum that is not a number means a value that is not one: name the culprit.
-    fn explain(&self, position: usize) -> Error {
+    pub(super) fn explain(&self, position: usize) -> Error {
         let name = self.name(&self.feature(position));
         let column = match &self.columns.gather(&[position])[0] {
             Column::Dense(values) => values.iter().copied().enumerate().collect(),

@@ -1,5 +1,6 @@
 //! Who proposes features. A space knows features and their scores; whether it stores them is its own affair.
 
+mod additive;
 mod feature;
 mod group;
 mod groupfile;
@@ -13,8 +14,9 @@ mod work;
 
 use std::collections::HashSet;
 
-pub use feature::Feature;
+pub use additive::{AdditiveSpace, MOST_LEVELS};
 pub(crate) use feature::id_from_one;
+pub use feature::{Feature, Real, Step, Wave};
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_groups, read_tree};
 pub use inputs::Inputs;
@@ -23,11 +25,11 @@ pub use poly::PolySpace;
 pub use products::{MOST_FACTORS, ProductSpace};
 use topb::Tops;
 pub use topb::{Scored, TopB};
-pub use tree::{Tree, TreeSpace};
+pub use tree::{Crossing, Tree, TreeSpace};
 pub use work::MOST_WORK;
 
-use crate::data::Column;
 use crate::error::{Error, Result};
+use crate::operator::Operator;
 
 /// What a space proposes and a machine selects as a whole: a feature, or a group of features.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +52,8 @@ pub struct Group {
     pub features: Vec<Feature>,
     /// `1 / eta`: its columns count times this, and so does its score (math: section 5, group weights).
     pub scale: f64,
+    /// Where it makes a curve over one input: the values of the input that occur.
+    pub range: Option<[f64; 2]>,
 }
 
 impl Group {
@@ -57,7 +61,7 @@ impl Group {
     fn alone(candidate: &Candidate) -> Result<Self> {
         match candidate {
             Candidate::Feature(feature) => {
-                Ok(Self { name: None, size: 1, features: vec![feature.clone()], scale: 1.0 })
+                Ok(Self { name: None, size: 1, features: vec![feature.clone()], scale: 1.0, range: None })
             }
             Candidate::Group(g) => Err(Error::Data(format!("no group {g} in a space of single features"))),
         }
@@ -84,9 +88,9 @@ pub trait FeatureSpace: Sync {
     /// What a candidate consists of.
     fn group(&self, candidate: &Candidate) -> Result<Group>;
 
-    /// The columns of `features` on the training data.
-    fn generate(&self, features: &[Feature]) -> Result<Vec<Column>> {
-        self.inputs().generate(features)
+    /// The columns of `features` on the training data, in that order; features of one group may come as one operator.
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        Ok(self.inputs().generate(features)?.into_iter().map(Operator::Column).collect())
     }
 
     /// Other features whose columns are the same as that of `feature` on the training data, so that nothing tells them apart:

@@ -69,7 +69,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct TreeBuilder {
     pub(super) names: GroupNames,
     parents: Vec<u32>,
-    /// Members of each group itself that do not occur.
+    /// Members of each group itself that do not occur, as far as 32 bits count.
     absent: Vec<u32>,
     /// The innermost group of every column.
     owners: Vec<u32>,
@@ -78,7 +78,11 @@ pub(super) struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    pub(super) fn new(columns: usize) -> Self {
+    pub(super) fn over(inputs: &Inputs<'_>) -> Result<Self> {
+        Ok(Self::new(inputs.held()? as usize))
+    }
+
+    fn new(columns: usize) -> Self {
         Self {
             names: GroupNames::default(),
             parents: Vec::new(),
@@ -105,13 +109,23 @@ impl TreeBuilder {
         }
     }
 
-    /// Puts the column at `position` into `group`, or a feature that does not occur; `Err` with the group it is in already.
-    pub(super) fn feature(&mut self, position: Option<usize>, group: u32) -> Result<(), u32> {
-        match position.map(|p| std::mem::replace(&mut self.owners[p], group)) {
-            None => self.absent[group as usize] += 1,
-            Some(NONE) => {}
-            Some(before) => return Err(before),
+    /// Puts features into `group`; `Err` with the position of one that is in a group already, and that group.
+    pub(super) fn put(
+        &mut self,
+        inputs: &Inputs<'_>,
+        ids: &Range<u64>,
+        group: u32,
+    ) -> Result<(), (usize, u32)> {
+        let positions = inputs.positions(ids);
+        let absent = ids.end - ids.start - positions.len() as u64;
+        for position in positions {
+            match std::mem::replace(&mut self.owners[position], group) {
+                NONE => {}
+                before => return Err((position, before)),
+            }
         }
+        let count = &mut self.absent[group as usize];
+        *count = count.saturating_add(u32::try_from(absent).unwrap_or(u32::MAX));
         Ok(())
     }
 
@@ -236,7 +250,7 @@ impl Tree {
         let mut tree = builder.build();
         // Members that do not occur were in no column: the lists know them.
         for node in (0..tree.nodes.len()).rev() {
-            tree.nodes[node].size = groups.size(tree.nodes[node].group as usize) as u32;
+            tree.nodes[node].size = groups.size(tree.nodes[node].group as usize);
             tree.set_smallest(node);
         }
         Ok(tree)
@@ -272,10 +286,11 @@ impl Tree {
     /// All descendants of the node at `place` are there: closes its interval and sums it up.
     fn end_node(&mut self, place: usize) {
         let (end, next) = (self.order.len() as u32, self.nodes.len() as u32);
-        let below: u32 = self.children(place, next).map(|child| self.absent(child)).sum();
+        // Sizes that 32 bits cannot count are too large for a candidate anyway.
+        let below = self.children(place, next).map(|child| self.absent(child)).fold(0, u32::saturating_add);
         let node = &mut self.nodes[place];
         (node.end, node.next) = (end, next);
-        node.size += below + (end - node.first);
+        node.size = node.size.saturating_add(below).saturating_add(end - node.first);
         self.set_smallest(place);
     }
 
@@ -410,7 +425,7 @@ impl<'a> TreeSpace<'a> {
     fn open(&self, place: usize, sums: &Intervals) -> Open {
         let node = &self.tree.nodes[place];
         let sum = sums.sum(node.first as usize..node.end as usize);
-        let score = |size: u32| (sum / self.weight.squared(size as usize)).sqrt();
+        let score = |size: u32| (sum / self.weight.squared(size)).sqrt();
         Open { bound: score(node.smallest) * (1.0 + ROUNDING), score: score(node.size), place }
     }
 }
@@ -459,7 +474,8 @@ impl FeatureSpace for TreeSpace<'_> {
             name: Some(self.tree.names.show(g, &self.inputs, positions.first().copied())),
             size: node.size as usize,
             features: positions.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
-            scale: self.weight.scale(node.size as usize),
+            scale: self.weight.scale(node.size),
+            range: None,
         })
     }
 }

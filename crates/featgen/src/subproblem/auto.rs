@@ -1,4 +1,5 @@
-//! The default: Newton steps while their matrix is of a reasonable size, first-order steps without any matrix beyond.
+//! The default: Newton steps while their matrix is of a reasonable size, first-order steps without any matrix beyond. These
+//! are as good where columns are tables, so that a step costs the same for any number of them.
 
 use super::apg::Apg;
 use super::newton::Newton;
@@ -20,7 +21,7 @@ impl Default for Auto {
 
 impl Subproblem for Auto {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
-        if problem.cache.len() <= WIDEST {
+        if problem.cache.len() <= WIDEST && !problem.cache.has_tables() {
             return self.newton.solve(problem, state, goal);
         }
         // The cache only grows: H is not needed again.

@@ -1,9 +1,10 @@
-//! The columns that blocks refer to: each feature once, dense or sparse, as its values are.
+//! The columns that blocks refer to: each feature once, dense or sparse, as its values are, or as an operator.
 
 use rayon::prelude::*;
 
 use crate::data::Column;
 use crate::kernels;
+use crate::operator::{Operator, pick};
 
 /// Cached columns of length `rows`, addressed in the order in which they were added.
 ///
@@ -18,6 +19,7 @@ pub struct Cache {
 enum Columns {
     Sparse(Vec<SparseColumn>),
     Dense(Vec<Vec<f64>>),
+    Operators(Vec<Operator>),
 }
 
 #[derive(Debug, Clone)]
@@ -43,6 +45,7 @@ impl Cache {
         match &self.columns {
             Columns::Sparse(columns) => columns.len(),
             Columns::Dense(columns) => columns.len(),
+            Columns::Operators(operators) => operators.iter().map(Operator::width).sum(),
         }
     }
 
@@ -56,8 +59,41 @@ impl Cache {
         self.rows
     }
 
-    /// Adds columns.
-    pub fn extend(&mut self, new: Vec<Column>) {
+    /// Adds columns. Once one of them is not written down, none is.
+    pub fn extend(&mut self, new: Vec<Operator>) {
+        let written = |operator| match operator {
+            Operator::Column(column) => Ok(column),
+            other => Err(other),
+        };
+        if !self.has_operators() && new.iter().all(|operator| matches!(operator, Operator::Column(_))) {
+            return self
+                .extend_written(new.into_iter().filter_map(|operator| written(operator).ok()).collect());
+        }
+        let column = |values: Vec<f64>| Operator::Column(Column::Dense(values));
+        let mut operators: Vec<Operator> =
+            match std::mem::replace(&mut self.columns, Columns::Sparse(Vec::new())) {
+                Columns::Dense(columns) => columns.into_iter().map(column).collect(),
+                Columns::Sparse(columns) => {
+                    let sparse = |c: SparseColumn| Column::Sparse { rows: c.rows, values: c.values };
+                    columns.into_iter().map(sparse).map(Operator::Column).collect()
+                }
+                Columns::Operators(operators) => operators,
+            };
+        operators.extend(new);
+        self.columns = Columns::Operators(operators);
+    }
+
+    fn has_operators(&self) -> bool {
+        matches!(self.columns, Columns::Operators(_))
+    }
+
+    /// Whether many columns together cost no more than one: then a matrix of them all is not worth making.
+    pub(super) fn has_tables(&self) -> bool {
+        let Columns::Operators(operators) = &self.columns else { return false };
+        operators.iter().any(|operator| matches!(operator, Operator::Steps { .. }))
+    }
+
+    fn extend_written(&mut self, new: Vec<Column>) {
         let filled = |column: &Column| match column {
             Column::Dense(values) => values.len(),
             Column::Sparse { rows, .. } => rows.len(),
@@ -65,7 +101,7 @@ impl Cache {
         let all = self.rows as f64 * (self.len() + new.len()) as f64;
         let held = match &self.columns {
             Columns::Sparse(columns) => columns.iter().map(|c| c.rows.len()).sum::<usize>(),
-            Columns::Dense(_) => 0,
+            Columns::Dense(_) | Columns::Operators(_) => 0,
         };
         if (held + new.iter().map(filled).sum::<usize>()) as f64 >= DENSE_FROM * all {
             self.make_dense();
@@ -73,6 +109,7 @@ impl Cache {
         match &mut self.columns {
             Columns::Dense(columns) => columns.extend(new.into_iter().map(|c| dense(c, self.rows))),
             Columns::Sparse(columns) => columns.extend(new.into_iter().map(sparse)),
+            Columns::Operators(operators) => operators.extend(new.into_iter().map(Operator::Column)),
         }
     }
 
@@ -83,11 +120,27 @@ impl Cache {
         }
     }
 
-    /// The columns if they are dense.
-    pub(super) fn dense(&self) -> Option<&[Vec<f64>]> {
+    /// Writes what some rows, in order, hold into `out`, column after column, for as many columns as fit.
+    pub(super) fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]) {
+        let k = rows.len();
         match &self.columns {
-            Columns::Dense(columns) => Some(columns),
-            Columns::Sparse(_) => None,
+            Columns::Dense(columns) => out.par_chunks_mut(k).zip(columns).for_each(|(out, x)| {
+                out.iter_mut().zip(rows).for_each(|(out, &(i, _))| *out = x[i as usize]);
+            }),
+            Columns::Sparse(columns) => out.par_chunks_mut(k).zip(columns).for_each(|(out, x)| {
+                pick(rows, &x.rows, |at, from| out[at] = from.map_or(0.0, |from| x.values[from]));
+            }),
+            Columns::Operators(operators) => {
+                let mut rest = out;
+                let mut parts = Vec::with_capacity(operators.len());
+                for operator in operators {
+                    // Columns are added operator by operator, so that none is cut.
+                    let Some((part, after)) = rest.split_at_mut_checked(k * operator.width()) else { break };
+                    parts.push((operator, part));
+                    rest = after;
+                }
+                parts.into_par_iter().for_each(|(operator, part)| operator.pack(rows, part));
+            }
         }
     }
 
@@ -95,7 +148,7 @@ impl Cache {
     pub(super) fn sparse(&self) -> Option<&[SparseColumn]> {
         match &self.columns {
             Columns::Sparse(columns) => Some(columns),
-            Columns::Dense(_) => None,
+            Columns::Dense(_) | Columns::Operators(_) => None,
         }
     }
 
@@ -124,6 +177,16 @@ impl Cache {
                     }
                 }
             }
+            Columns::Operators(operators) => {
+                let mut rest = w;
+                for operator in operators {
+                    let (own, after) = rest.split_at(operator.width());
+                    rest = after;
+                    if own.iter().any(|&w| w != 0.0) {
+                        operator.apply(own, &mut f);
+                    }
+                }
+            }
         }
         f
     }
@@ -148,6 +211,11 @@ impl Cache {
             Columns::Sparse(columns) => {
                 let one = |c: &SparseColumn| kernels::dot_sparse(&c.rows, &c.values, v);
                 columns.par_iter().with_min_len(16).map(one).collect()
+            }
+            Columns::Operators(operators) => {
+                let parts: Vec<Vec<f64>> =
+                    operators.par_iter().map(|operator| operator.transpose(v)).collect();
+                parts.concat()
             }
         }
     }

@@ -121,9 +121,9 @@ impl Gram {
         if rows.is_empty() || columns.is_empty() {
             return;
         }
-        match cache.dense() {
-            Some(x) => self.accumulate_dense(x, rows, columns.clone()),
-            None => self.by_rows.accumulate(rows, columns.clone(), &mut self.entries, &mut self.sums),
+        match cache.sparse() {
+            None => self.accumulate_packed(cache, rows, columns.clone()),
+            Some(_) => self.by_rows.accumulate(rows, columns.clone(), &mut self.entries, &mut self.sums),
         }
         let width = self.width;
         for j in columns {
@@ -133,14 +133,12 @@ impl Gram {
         }
     }
 
-    fn accumulate_dense(&mut self, x: &[Vec<f64>], rows: &[(u32, f64)], columns: std::ops::Range<usize>) {
+    fn accumulate_packed(&mut self, cache: &Cache, rows: &[(u32, f64)], columns: std::ops::Range<usize>) {
         let (width, first, last) = (self.width, columns.start, columns.end);
         for rows in rows.chunks(ROWS) {
             let k = rows.len();
             self.packed.resize(k * last, 0.0);
-            self.packed.par_chunks_mut(k).zip(x).for_each(|(packed, x)| {
-                packed.iter_mut().zip(rows).for_each(|(p, &(i, _))| *p = x[i as usize]);
-            });
+            cache.pack(rows, &mut self.packed);
             let packed = &self.packed;
             self.weighted.resize(k * columns.len(), 0.0);
             let sums = &mut self.sums[columns.clone()];
@@ -227,6 +225,7 @@ impl RowView {
 mod tests {
     use super::*;
     use crate::data::Column;
+    use crate::operator::Operator;
 
     fn column(n: usize, j: usize, every: usize) -> Column {
         let filled: Vec<usize> = (0..n).filter(|i| (i * 7 + j * 3).is_multiple_of(every)).collect();
@@ -242,7 +241,8 @@ mod tests {
             let (mut cache, mut gram) = (Cache::new(n), Gram::default());
             for step in 0..6 {
                 if step % 2 == 0 {
-                    cache.extend((0..20).map(|j| column(n, 20 * step + j, every)).collect());
+                    cache
+                        .extend((0..20).map(|j| Operator::Column(column(n, 20 * step + j, every))).collect());
                 }
                 let h: Vec<f64> = (0..n).map(|i| if (i + step) % 9 < 3 { 2.0 } else { 0.0 }).collect();
                 gram.update(&cache, &h);

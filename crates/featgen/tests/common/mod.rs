@@ -258,7 +258,7 @@ pub(crate) fn nested(rng: &mut ChaCha8Rng, m: usize) -> Vec<Vec<usize>> {
         order.swap(k, rng.random_range(0..=k));
     }
     let mut groups = Vec::new();
-    let mut open = vec![0..m];
+    let mut open: Vec<_> = std::iter::once(0..m).collect();
     while let Some(range) = open.pop() {
         if rng.random_bool(0.8) {
             groups.push(order[range.clone()].to_vec());

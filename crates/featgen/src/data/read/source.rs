@@ -57,7 +57,7 @@ impl Source {
 
     /// A source of these bytes, for tests.
     #[cfg(test)]
-    pub(super) fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+    pub(crate) fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
         Self::layered("test".into(), Box::new(Cursor::new(bytes.into())), None)
     }
 
@@ -99,6 +99,11 @@ impl Source {
     /// Bad input somewhere in this source.
     pub(crate) fn error(&self, reason: impl Into<String>) -> Error {
         Error::input(self.name.as_str(), reason)
+    }
+
+    /// A line is longer than any text's.
+    fn too_long(&self) -> Error {
+        self.error(format!("a line of more than {} MiB: this is not text", LINE_LIMIT >> 20))
     }
 
     /// What a failure to read means: a refusal of the system, or damage that a decompressor found.
@@ -185,6 +190,9 @@ impl Source {
             let read = reader.by_ref().take(LINE_LIMIT as u64).read_until(b'\n', &mut line);
             if read.map_err(|e| reader.get_ref().read_error(e))? == 0 {
                 break;
+            }
+            if line.len() == LINE_LIMIT && !line.ends_with(b"\n") {
+                return Err(reader.get_ref().too_long());
             }
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
             each(number, text.strip_suffix(b"\r").unwrap_or(text))?;
@@ -274,8 +282,7 @@ impl Chunks {
                 return Ok(Some(self.chunk(buffer, length)));
             }
             if filled > LINE_LIMIT {
-                let reason = format!("a line of more than {} MiB: this is not text", LINE_LIMIT >> 20);
-                return Err(self.source.error(reason));
+                return Err(self.source.too_long());
             }
             target = 2 * filled.max(self.size);
             buffer.resize(buffer.len().max(target + PADDING), 0);

@@ -1,7 +1,10 @@
 //! A group a line: `name: 3 5 9-12`.
 
-use super::{Members, for_each_line, named};
-use crate::data::read::Source;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::{Members, colon, for_each_line};
+use crate::data::read::{Source, quoted};
 use crate::error::{Error, Place, Result};
 use crate::space::{Groups, Inputs, Tree};
 
@@ -12,26 +15,40 @@ pub(super) struct Lists {
     file: String,
 }
 
-/// Reads lists; `most` is how many members a group may have.
-pub(super) fn read(source: Source, inputs: &Inputs<'_>, most: Option<usize>) -> Result<Lists> {
+/// Reads lists. `most` is how many members a group may have, `hint` what to say where something is no feature.
+pub(super) fn read(
+    source: Source,
+    inputs: &Inputs<'_>,
+    most: Option<usize>,
+    hint: &'static str,
+) -> Result<Lists> {
     let file = source.name().to_owned();
     let mut lists = Lists { groups: Groups::over(inputs)?, lines: Vec::new(), file };
-    let mut members = Members::new(inputs, &lists.file);
-    let mut ids = Vec::new();
+    let mut members = Members { hint, ..Members::new(inputs, &lists.file) };
+    let mut ranges = Vec::new();
     for_each_line(source, |line, text| {
-        let (name, start) = named(text.as_bytes());
-        let name = name.map(|bytes| std::str::from_utf8(bytes).expect("cut at ASCII characters"));
+        let (name, start) = colon(text.as_bytes()).map_or(("", 0), |at| (text[..at].trim(), at + 1));
+        let name = Some(name).filter(|name| !name.is_empty());
         let number = lists.groups.len() + 1;
-        let shown = || name.map_or_else(|| number.to_string(), str::to_owned);
-        ids.clear();
-        members.list((line, text, start), most, shown, &mut ids)?;
-        if ids.is_empty() {
+        let shown = || name.map_or_else(|| number.to_string(), |name| quoted(name.as_bytes()));
+        ranges.clear();
+        let mut size = 0u64;
+        members.list((line, text, start), |ids| {
+            size = size.saturating_add(ids.end - ids.start);
+            if let Some(most) = most.filter(|&most| size > most as u64) {
+                let reason = "too many to be fitted as one";
+                return Err(format!("group {} has more than {most} members, {reason}: split it", shown()));
+            }
+            ranges.push(ids);
+            Ok(())
+        })?;
+        if ranges.is_empty() {
             return Err(members.error(line, start, format!("group {} is empty", shown())));
         }
         if u32::try_from(number).is_err() {
             return Err(members.error(line, 0, format!("more than {} groups", u32::MAX)));
         }
-        lists.groups.push_known(inputs, name, &mut ids);
+        lists.groups.push_known(inputs, name, &mut ranges);
         lists.lines.push(line);
         Ok(())
     })?;
@@ -44,22 +61,24 @@ pub(super) fn read(source: Source, inputs: &Inputs<'_>, most: Option<usize>) -> 
 }
 
 impl Lists {
-    /// Names must tell groups apart.
+    /// Names must tell groups apart. A group without a name is called by its number.
     fn check_names(&self) -> Result<()> {
         let names = &self.groups.names;
-        let mut named: Vec<u32> = (0..self.groups.len() as u32).collect();
-        named.retain(|&g| names.get(g as usize).is_some());
-        named.sort_by_key(|&g| (names.get(g as usize), g));
-        let same = |pair: &&[u32]| names.get(pair[0] as usize) == names.get(pair[1] as usize);
-        match named.windows(2).filter(same).min_by_key(|pair| pair[1]) {
-            Some(pair) => {
-                let name = names.get(pair[1] as usize).unwrap_or_default();
-                let first = self.lines[pair[0] as usize];
-                let reason = format!("a second group called {name}; the first is in line {first}");
-                Err(self.error(pair[1], reason))
-            }
-            None => Ok(()),
+        let groups = 0..self.groups.len() as u32;
+        if groups.clone().all(|g| names.get(g as usize).is_none()) {
+            return Ok(());
         }
+        let mut first_of: HashMap<Cow<'_, str>, u32> = HashMap::with_capacity(groups.len());
+        for g in groups {
+            let name = names.get(g as usize).map_or_else(|| (g + 1).to_string().into(), Cow::from);
+            if let Some(first) = first_of.insert(name.clone(), g) {
+                let (name, line) = (quoted(name.as_bytes()), self.lines[first as usize]);
+                return Err(
+                    self.error(g, format!("a second group called {name}: the first is in line {line}"))
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The tree that the groups form.
@@ -70,7 +89,7 @@ impl Lists {
         Tree::new(&self.groups).map_err(|crossing| {
             let [a, b] = crossing.groups;
             let (first, second) = (a.min(b), a.max(b));
-            let group = |g: u32| self.groups.names.show(g as usize, inputs, None);
+            let group = |g: u32| self.groups.names.quoted(g);
             let feature = |position: u32| inputs.name(&inputs.feature(position as usize));
             let reason = format!(
                 "not a tree: group {} crosses group {} of line {}: both hold feature {}, but only {} holds {} and only {} holds {}",

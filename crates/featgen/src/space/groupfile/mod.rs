@@ -1,11 +1,12 @@
-//! Files that say which features belong together. Features are counted from 1, or called by their names.
+//! Files that say which features belong together. Features are counted from 1, or called by their names; what looks like a
+//! number is one, also where a feature is called so.
 //!
 //! | format | what it looks like |
 //! |---|---|
 //! | lists | `name: 3 5 9-12`, a group a line; the name may be left out |
 //! | parents | `parent > child`, where the child is a group or, as in lists, features |
 //! | Newick | `((1,2)mammals,(3,4)birds);` where every node is a group |
-//! | paths | `life/animals/birds`, the place of a feature a line, in order of the features |
+//! | paths | `life/animals/birds`, the place of a feature a line, in order of the features; at most 256 levels |
 //!
 //! Only lists can describe groups that overlap; all of them can describe a tree. Blank lines and lines that begin with `#`
 //! are skipped (in paths, a blank line is a feature in no group).
@@ -39,12 +40,15 @@ pub enum TreeFormat {
 
 /// Reads groups from a file of lists. With `singletons`, features in no group become groups of one.
 pub fn read_groups(path: impl AsRef<Path>, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
-    let mut source = Source::open(path.as_ref())?;
-    let found = recognise(&source.first_line()?);
-    if found == TreeFormat::Newick || found == TreeFormat::Parents {
-        return Err(source.error("this describes a tree of groups: add --tree"));
-    }
-    let mut groups = lists::read(source, inputs, Some(super::MOST_MEMBERS))?.groups;
+    groups_from(Source::open(path.as_ref())?, inputs, singletons)
+}
+
+fn groups_from(mut source: Source, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
+    let hint = match recognise(&source.first_line()?) {
+        TreeFormat::Lists => "",
+        _ => "; if the file describes a tree of groups, add --tree",
+    };
+    let mut groups = lists::read(source, inputs, Some(super::MOST_MEMBERS), hint)?.groups;
     if singletons {
         groups.add_singletons();
     }
@@ -59,13 +63,23 @@ pub fn read_tree(
     format: Option<TreeFormat>,
     singletons: bool,
 ) -> Result<Tree> {
-    let mut source = Source::open(path.as_ref())?;
-    let format = match format {
-        Some(format) => format,
-        None => recognise(&source.first_line()?),
-    };
+    tree_from(Source::open(path.as_ref())?, inputs, format, singletons)
+}
+
+fn tree_from(
+    mut source: Source,
+    inputs: &Inputs<'_>,
+    format: Option<TreeFormat>,
+    singletons: bool,
+) -> Result<Tree> {
+    let line = source.first_line()?;
+    // A list for sure begins with its name or with a number.
+    let unsure = format.is_none() && !is_titled(&line) && !line.first().is_some_and(u8::is_ascii_digit);
+    let hint =
+        if unsure { "; if these are no lists of features, say what they are: --tree=FORMAT" } else { "" };
+    let format = format.unwrap_or_else(|| recognise(&line));
     let read = match format {
-        TreeFormat::Lists => return lists::read(source, inputs, None)?.into_tree(inputs, singletons),
+        TreeFormat::Lists => return lists::read(source, inputs, None, hint)?.into_tree(inputs, singletons),
         TreeFormat::Parents => parents::read,
         TreeFormat::Newick => newick::read,
         TreeFormat::Paths => paths::read,
@@ -77,45 +91,71 @@ pub fn read_tree(
     Ok(builder.build())
 }
 
-/// The format that a file's first line speaks for.
+/// The format that a file's first line speaks for. Names may hold `>` and `/`, but not before a list's own name.
 fn recognise(line: &[u8]) -> TreeFormat {
-    if line.starts_with(b"(") {
+    if line.starts_with(b"(") || line.starts_with(b"[") {
         TreeFormat::Newick
-    } else if line.contains(&b'>') {
+    } else if arrow(line).is_some_and(|at| !is_titled(&line[..at])) {
         TreeFormat::Parents
-    } else if line.contains(&b'/') && named(line).0.is_none() {
+    } else if is_titled(line) {
+        TreeFormat::Lists
+    } else if line.ends_with(b";") {
+        TreeFormat::Newick
+    } else if line.contains(&b'/') && colon(line).is_none() {
         TreeFormat::Paths
     } else {
         TreeFormat::Lists
     }
 }
 
-/// A line's name, if it has one, and where its members begin. The name ends with a colon before a blank, the line's end or
-/// a number; a colon elsewhere belongs to a name (`GO:0008150: 3 5`).
-fn named(line: &[u8]) -> (Option<&[u8]>, usize) {
+/// Whether a line begins with a name, a colon and a blank: that is a list for sure.
+fn is_titled(line: &[u8]) -> bool {
+    line.windows(2).any(|pair| pair[0] == b':' && pair[1].is_ascii_whitespace())
+}
+
+/// Where the colon after a line's name is, if it has a name. It stands before a blank, the line's end or a number; a colon
+/// elsewhere belongs to a name (`GO:0008150: 3 5`).
+fn colon(line: &[u8]) -> Option<usize> {
     let colons = || memchr::memchr_iter(b':', line);
     let before_blank = |&at: &usize| line.get(at + 1).is_none_or(u8::is_ascii_whitespace);
+    // Looks no further than to the next colon, or a line of colons would take long.
     let before_number = |&at: &usize| {
-        let token = line[at + 1..].split(|c| is_blank(*c)).next().unwrap_or_default();
-        token.first().is_some_and(u8::is_ascii_digit)
-            && token.iter().all(|c| c.is_ascii_digit() || *c == b'-')
+        let rest = &line[at + 1..];
+        let length = rest.iter().take_while(|c| c.is_ascii_digit() || **c == b'-').count();
+        rest.get(length).is_none_or(|&c| is_blank(c)) && rest[..length].split(|&c| c == b'-').all(is_number)
     };
-    match colons().find(before_blank).or_else(|| colons().find(before_number)) {
-        Some(at) => (Some(line[..at].trim_ascii()).filter(|name| !name.is_empty()), at + 1),
-        None => (None, 0),
-    }
+    colons().find(before_blank).or_else(|| colons().find(before_number))
+}
+
+/// Where a line's `>` is: the first between blanks, or else the first.
+fn arrow(line: &[u8]) -> Option<usize> {
+    let arrows = || memchr::memchr_iter(b'>', line);
+    let blank = |at: usize| line.get(at).is_none_or(u8::is_ascii_whitespace);
+    let between_blanks = |&at: &usize| blank(at.wrapping_sub(1)) && blank(at + 1);
+    arrows().find(between_blanks).or_else(|| arrows().next())
 }
 
 fn is_blank(c: u8) -> bool {
     c.is_ascii_whitespace() || c == b','
 }
 
+fn is_number(token: &[u8]) -> bool {
+    !token.is_empty() && token.iter().all(u8::is_ascii_digit)
+}
+
+/// A line as text.
+fn text_of<'a>(bytes: &'a [u8], file: &str, line: u64) -> Result<&'a str> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let place = Place::at(file, line, e.valid_up_to() as u64 + 1);
+        Error::input(place, "not text in UTF-8")
+    })
+}
+
 /// Calls `each` with every line that says something.
 fn for_each_line(source: Source, mut each: impl FnMut(u64, &str) -> Result<()>) -> Result<()> {
     let file = source.name().to_owned();
     source.for_each_line(|line, bytes| {
-        let wrong = |_| Error::input(Place::at(&file, line, 1), "not text in UTF-8");
-        let text = std::str::from_utf8(bytes).map_err(wrong)?;
+        let text = text_of(bytes, &file, line)?;
         let significant = !text.trim().is_empty() && !text.trim_start().starts_with('#');
         if significant { each(line, text) } else { Ok(()) }
     })
@@ -125,6 +165,8 @@ fn for_each_line(source: Source, mut each: impl FnMut(u64, &str) -> Result<()>) 
 struct Members<'a> {
     inputs: Inputs<'a>,
     file: String,
+    /// What may help where something is no feature.
+    hint: &'static str,
     /// By name; `None` for a name that several have. Made when the first name is met.
     by_name: Option<HashMap<&'a str, Option<u64>>>,
     /// Where a feature beyond the last that occurs was first spoken of.
@@ -133,7 +175,7 @@ struct Members<'a> {
 
 impl<'a> Members<'a> {
     fn new(inputs: &Inputs<'a>, file: &str) -> Self {
-        Self { inputs: *inputs, file: file.to_owned(), by_name: None, beyond: None }
+        Self { inputs: *inputs, file: file.to_owned(), hint: "", by_name: None, beyond: None }
     }
 
     fn place(&self, line: u64, at: usize) -> Place {
@@ -145,79 +187,58 @@ impl<'a> Members<'a> {
         Error::input(self.place(line, at), reason)
     }
 
-    /// Adds the features listed in `text` from `start` on. `most` is how many the group called `group` may have.
+    /// Calls `each` with the features listed in `text` from `start` on, as ranges of ids.
     fn list(
         &mut self,
         (line, text, start): (u64, &str, usize),
-        most: Option<usize>,
-        group: impl Fn() -> String,
-        ids: &mut Vec<u64>,
+        mut each: impl FnMut(Range<u64>) -> Result<(), String>,
     ) -> Result<()> {
         let mut at = start;
         for token in text.as_bytes()[start..].split(|&c| is_blank(c)) {
             if !token.is_empty() {
-                let range = self.token(token).map_err(|reason| self.error(line, at, reason))?;
-                if range.end > self.inputs.dimension() && self.beyond.is_none() {
+                let found = self.token(token).map_err(|reason| reason + self.hint);
+                let ids = found.map_err(|reason| self.error(line, at, reason))?;
+                if ids.end > self.inputs.dimension() && self.beyond.is_none() {
                     self.beyond = Some(self.place(line, at));
                 }
-                let more = range.end - range.start;
-                if most.is_some_and(|most| more > (most - ids.len()) as u64) {
-                    let most = super::MOST_MEMBERS;
-                    let reason = format!(
-                        "group {} has more than {most} members, too many to be fitted as one",
-                        group()
-                    );
-                    return Err(self.error(line, at, reason));
-                }
-                ids.extend(range);
+                each(ids).map_err(|reason| self.error(line, at, reason))?;
             }
             at += token.len() + 1;
         }
         Ok(())
     }
 
-    /// The features that a token stands for: a number, a range of them, or a name.
+    /// The features that a token stands for: one by its number or name, or a range of numbers.
     fn token(&mut self, token: &[u8]) -> Result<Range<u64>, String> {
-        let number = |digits: &[u8]| {
-            let all = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-            // A number too long for 64 bits is beyond any feature.
-            all.then(|| {
-                digits.iter().try_fold(0u64, |n, d| n.checked_mul(10)?.checked_add((d - b'0').into()))
-            })
-        };
-        if let Some(n) = number(token) {
-            let id = self.id(n, token)?;
-            return Ok(id..id + 1);
-        }
-        if let Some(at) = token.iter().position(|&c| c == b'-')
-            && let (Some(first), Some(last)) = (number(&token[..at]), number(&token[at + 1..]))
-        {
-            let (first, last) = (self.id(first, &token[..at])?, self.id(last, &token[at + 1..])?);
-            if first > last {
-                return Err(format!("{}: a range goes from the smaller number to the larger", quoted(token)));
+        let between = |&at: &usize| is_number(&token[..at]) && is_number(&token[at + 1..]);
+        let (first, last) = match memchr::memchr(b'-', token).filter(between) {
+            Some(dash) => (self.numbered(&token[..dash])?, self.numbered(&token[dash + 1..])?),
+            None => {
+                let id = if is_number(token) { self.numbered(token)? } else { self.named(token)? };
+                (id, id)
             }
-            return Ok(first..last + 1);
+        };
+        if first > last {
+            return Err(format!("{}: a range goes from the smaller number to the larger", quoted(token)));
         }
-        self.name(token).map(|id| id..id + 1)
+        Ok(first..last + 1)
     }
 
-    /// The id of the feature with a number, counted from 1.
-    fn id(&self, number: Option<u64>, token: &[u8]) -> Result<u64, String> {
-        let dimension = self.inputs.dimension();
-        match number {
+    /// The feature with a number, counted from 1.
+    fn numbered(&self, token: &[u8]) -> Result<u64, String> {
+        // A number too long for 64 bits is beyond any feature.
+        match token.iter().try_fold(0u64, |n, d| n.checked_mul(10)?.checked_add((d - b'0').into())) {
             Some(0) => {
                 Err("feature 0: features are counted from 1; if this file counts from 0, add 1".into())
             }
-            Some(n) if n <= dimension + self.inputs.beyond() => Ok(n - 1),
-            _ => Err(format!("no feature {}: the data have {dimension}", String::from_utf8_lossy(token))),
+            Some(n) if n <= self.inputs.last() => Ok(n - 1),
+            _ => Err(format!("no feature {}: the data have {}", quoted(token), self.inputs.dimension())),
         }
     }
 
-    fn name(&mut self, token: &[u8]) -> Result<u64, String> {
+    /// The feature with a name.
+    fn named(&mut self, name: &[u8]) -> Result<u64, String> {
         let names = self.inputs.names();
-        if names.is_empty() {
-            return Err(format!("{} is not a number, and the features have no names", quoted(token)));
-        }
         let by_name = self.by_name.get_or_insert_with(|| {
             let mut map = HashMap::with_capacity(names.len());
             for (id, name) in (0..).zip(names) {
@@ -225,19 +246,35 @@ impl<'a> Members<'a> {
             }
             map
         });
-        match std::str::from_utf8(token).ok().and_then(|name| by_name.get(name)) {
+        match std::str::from_utf8(name).ok().and_then(|name| by_name.get(name)) {
             Some(Some(id)) => Ok(*id),
-            Some(None) => Err(format!("several features are called {}: use a number", quoted(token))),
-            None => Err(format!("no feature is called {}", quoted(token))),
+            Some(None) => Err(format!("several features are called {}: use a number", quoted(name))),
+            None => Err(self.unknown(name)),
         }
     }
 
-    /// Puts the feature `id` into a group of a tree in the making.
-    fn put(&self, builder: &mut TreeBuilder, id: u64, group: u32) -> Result<(), String> {
-        builder.feature(self.inputs.columns().position(id), group).map_err(|before| {
-            let feature = self.inputs.name(&super::Feature::Input(id));
-            let shown = builder.names.show(before as usize, &self.inputs, None);
-            format!("not a tree: feature {feature} is in group {shown} already")
-        })
+    /// Why a token is no feature.
+    fn unknown(&self, token: &[u8]) -> String {
+        let token = quoted(token);
+        let names = self.inputs.names();
+        if names.is_empty() {
+            return format!(
+                "{token} is neither a number from 1 nor a range like 3-9, and the features have no names"
+            );
+        }
+        let cut = names.iter().any(|name| name.bytes().any(is_blank));
+        let use_number = if cut { "; where names have blanks or commas, use numbers" } else { "" };
+        format!("no feature is called {token}{use_number}")
     }
 }
+
+/// Puts features into a group of a tree in the making.
+fn put(builder: &mut TreeBuilder, inputs: &Inputs<'_>, ids: &Range<u64>, group: u32) -> Result<(), String> {
+    builder.put(inputs, ids, group).map_err(|(position, before)| {
+        let feature = inputs.name(&inputs.feature(position));
+        format!("not a tree: feature {feature} is in group {} already", builder.names.quoted(before))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,17 @@
-//! A tree in Newick's format: `((1,2)mammals:0.3,(3,4)birds);`. Leaves are features, and every node but a root without
-//! a name is a group. Branch lengths, comments in brackets, and numbers in place of inner names (they tell how sure
-//! somebody is of a branch) are skipped.
+//! A tree in Newick's format: `((1,2)mammals:0.3,(3,4)birds);`. Leaves are features, and every node is a group, but for a
+//! root without a name and nodes without a name that hold no more than one other. Branch lengths, comments in brackets,
+//! and numbers in place of inner names (they tell how sure somebody is of a branch) are skipped.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Read;
 
-use super::Members;
+use super::{Members, put};
 use crate::data::read::{Source, quoted};
 use crate::error::{Error, Place, Result};
 use crate::space::Inputs;
 use crate::space::tree::TreeBuilder;
 
-/// A node of the file, before groups are numbered: parents come after their children there.
+/// A node of the file, before groups are numbered: parents are called by their names after their children there.
 struct Node {
     parent: Option<u32>,
     label: Option<String>,
@@ -20,59 +20,92 @@ struct Node {
     leaf: bool,
 }
 
+impl Node {
+    /// The label, cut: in a deep tree one leaf may be in the names of all others.
+    fn short(&self) -> &str {
+        const LONGEST: usize = 60;
+        let label = self.label.as_deref().unwrap_or_default();
+        label.char_indices().nth(LONGEST).map_or(label, |(cut, _)| &label[..cut])
+    }
+}
+
 pub(super) fn read(mut source: Source, inputs: &Inputs<'_>) -> Result<TreeBuilder> {
     let file = source.name().to_owned();
     let mut bytes = Vec::new();
     source.read_to_end(&mut bytes).map_err(|e| source.read_error(e))?;
-    let error = |at: usize, reason: String| Error::input(locate(&file, &bytes, at), reason);
+    let place = |at: usize| {
+        let (line, column) = locate(&bytes, at);
+        Place::at(&file, line, column)
+    };
+    let error = |at: usize, reason: String| Error::input(place(at), reason);
     let text = std::str::from_utf8(&bytes).map_err(|e| error(e.valid_up_to(), "not text in UTF-8".into()))?;
     let nodes = Parser { text, at: 0 }.parse().map_err(|(at, reason)| error(at, reason))?;
+    let leaves = leaves(&nodes);
     let mut members = Members::new(inputs, &file);
-    let mut builder = TreeBuilder::new(inputs.columns().len());
+    let mut builder = TreeBuilder::over(inputs)?;
     let mut groups: Vec<Option<u32>> = Vec::with_capacity(nodes.len());
-    let mut names: HashSet<&str> = HashSet::new();
-    for node in &nodes {
+    let mut first_of: HashMap<&str, usize> = HashMap::new();
+    for (k, node) in nodes.iter().enumerate() {
         let fail = |reason: String| error(node.at, reason);
-        if node.parent.is_none() && node.label.is_none() {
-            groups.push(None);
-            continue;
-        }
-        if let Some(label) = &node.label
-            && !names.insert(label)
-        {
-            return Err(fail(format!("a second node called {label}")));
-        }
         let parent = node.parent.and_then(|parent| groups[parent as usize]);
-        let group = builder.group(node.label.as_deref(), parent);
+        let Some(label) = &node.label else {
+            let [first, last] = leaves[k];
+            // A root, or no more than the node above it or a single leaf.
+            let same = first == last || node.parent.is_none_or(|parent| leaves[parent as usize] == leaves[k]);
+            let name = || format!("({}..{})", nodes[first as usize].short(), nodes[last as usize].short());
+            groups.push(if same { parent } else { Some(builder.group(Some(&name()), parent)) });
+            continue;
+        };
+        if let Some(first) = first_of.insert(label, node.at) {
+            let (name, (line, column)) = (quoted(label.as_bytes()), locate(&bytes, first));
+            return Err(fail(format!("a second node called {name}: the first is at {line}:{column}")));
+        }
+        let group = builder.group(Some(label), parent);
         groups.push(Some(group));
         if node.leaf {
-            let label = node.label.as_deref().unwrap_or_default();
-            let ids = members
-                .token(label.as_bytes())
-                .map_err(|reason| fail(format!("a leaf is a feature: {reason}")))?;
+            let found = members.token(label.as_bytes());
+            let ids = found.map_err(|reason| fail(format!("a leaf is a feature: {reason}")))?;
             if ids.end - ids.start > 1 {
                 return Err(fail(format!("a leaf is one feature, not {}", quoted(label.as_bytes()))));
             }
             if ids.end > inputs.dimension() && builder.beyond.is_none() {
-                builder.beyond = Some(locate(&file, &bytes, node.at));
+                builder.beyond = Some(place(node.at));
             }
-            members.put(&mut builder, ids.start, group).map_err(fail)?;
+            put(&mut builder, inputs, &ids, group).map_err(fail)?;
         }
     }
     Ok(builder)
 }
 
-/// The place of an offset of the text.
-fn locate(file: &str, bytes: &[u8], at: usize) -> Place {
+/// The first and the last leaf of every node, in the order of the file.
+fn leaves(nodes: &[Node]) -> Vec<[u32; 2]> {
+    let own = |(k, node): (u32, &Node)| if node.leaf { [k, k] } else { [u32::MAX, 0] };
+    let mut leaves: Vec<[u32; 2]> = (0..).zip(nodes).map(own).collect();
+    for k in (0..nodes.len()).rev() {
+        if let Some(parent) = nodes[k].parent {
+            let ([first, last], of) = (leaves[k], &mut leaves[parent as usize]);
+            *of = [of[0].min(first), of[1].max(last)];
+        }
+    }
+    leaves
+}
+
+/// The line and the column of an offset of the text.
+fn locate(bytes: &[u8], at: usize) -> (u64, u64) {
     let before = &bytes[..at.min(bytes.len())];
     let line = 1 + memchr::memchr_iter(b'\n', before).count();
     let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-    Place::at(file, line as u64, (before.len() - start) as u64 + 1)
+    (line as u64, (before.len() - start) as u64 + 1)
 }
 
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+}
+
+/// Whether an inner label only says how sure somebody is of a branch, perhaps by several measures: `95`, `0.9/100`.
+fn is_support(label: &str) -> bool {
+    label.split('/').all(|part| part.parse().is_ok_and(f64::is_finite))
 }
 
 /// Where in the text, and what is wrong.
@@ -100,7 +133,7 @@ impl Parser<'_> {
             // It has ended: go on with its sibling, or end its parents.
             loop {
                 let at = self.skip_blanks()?;
-                if self.eat(b',') && !open.is_empty() {
+                if !open.is_empty() && self.eat(b',') {
                     break;
                 }
                 if !self.eat(b')') {
@@ -108,7 +141,7 @@ impl Parser<'_> {
                 }
                 let Some(closed) = open.pop() else { return Err((at, "`)` without `(`".into())) };
                 let at = self.skip_blanks()?;
-                if let Some(label) = self.label()?.filter(|label| label.parse::<f64>().is_err()) {
+                if let Some(label) = self.label()?.filter(|label| !label.is_empty() && !is_support(label)) {
                     let node = &mut nodes[closed as usize];
                     (node.label, node.at) = (Some(label), at);
                 }
@@ -118,13 +151,13 @@ impl Parser<'_> {
     }
 
     fn finish(mut self, nodes: Vec<Node>, open: &[u32], at: usize) -> Result<Vec<Node>, Fault> {
-        if let Some(&first) = open.last() {
-            let reason = format!("expected `,` or `)`, not {}: this bracket is not closed", self.shown());
-            return Err(if self.at >= self.text.len() {
-                (nodes[first as usize].at, reason)
-            } else {
-                (at, reason)
-            });
+        if let Some(&last) = open.last() {
+            if self.peek().is_none() {
+                return Err((nodes[last as usize].at, "this bracket is not closed".into()));
+            }
+            let shown = self.shown();
+            let hint = if self.label()?.is_some() { "; names with blanks take quotes" } else { "" };
+            return Err((at, format!("expected `,` or `)`, not {shown}{hint}")));
         }
         if !self.eat(b';') {
             return Err((at, format!("expected `;` at the end, not {}", self.shown())));
@@ -154,15 +187,18 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips blanks and comments; returns where it stands then.
+    /// Skips blanks, comments in brackets, and lines that begin with `#`; returns where it stands then.
     fn skip_blanks(&mut self) -> Result<usize, Fault> {
+        let mut line_begins = self.at == 0;
         while let Some(c) = self.peek() {
+            let rest = &self.text[self.at..];
             if c == b'[' {
-                let Some(length) = self.text[self.at..].find(']') else {
-                    return Err((self.at, "a comment that does not end".into()));
-                };
-                self.at += length + 1;
+                let ends = rest.find(']').ok_or((self.at, "a comment that does not end: no `]`".into()))?;
+                self.at += ends + 1;
+            } else if c == b'#' && line_begins {
+                self.at += rest.find('\n').unwrap_or(rest.len());
             } else if c.is_ascii_whitespace() {
+                line_begins |= c == b'\n';
                 self.at += 1;
             } else {
                 break;
@@ -178,7 +214,7 @@ impl Parser<'_> {
             let mut label = String::new();
             loop {
                 let Some(length) = self.text[self.at..].find('\'') else {
-                    return Err((start, "a quote that does not end".into()));
+                    return Err((start, "a quote that does not end: no second `'`".into()));
                 };
                 label.push_str(&self.text[self.at..self.at + length]);
                 self.at += length + 1;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Members, for_each_line};
+use super::{Members, arrow, for_each_line, put};
 use crate::data::read::{Source, quoted};
 use crate::error::{Error, Result};
 use crate::space::Inputs;
@@ -19,87 +19,102 @@ struct Edge {
 
 pub(super) fn read(source: Source, inputs: &Inputs<'_>) -> Result<TreeBuilder> {
     let file = source.name().to_owned();
-    let mut members = Members::new(inputs, &file);
-    let mut builder = TreeBuilder::new(inputs.columns().len());
+    let members = Members::new(inputs, &file);
+    let mut builder = TreeBuilder::over(inputs)?;
     let mut groups: HashMap<String, u32> = HashMap::new();
     let mut edges = Vec::new();
     for_each_line(source, |line, text| {
-        let Some((parent, _)) = text.split_once('>') else {
+        let Some(at) = arrow(text.as_bytes()) else {
             return Err(members.error(line, 0, "expected `parent > child`"));
         };
-        let (name, start) = (parent.trim(), parent.len() + 1);
+        let name = text[..at].trim();
         if name.is_empty() {
             return Err(members.error(line, 0, "no parent before `>`"));
         }
-        if text[start..].trim().is_empty() {
-            return Err(members.error(line, start, format!("group {name} is empty: no child after `>`")));
+        let child = text[at + 1..].trim_start();
+        if child.is_empty() {
+            let reason = format!("group {} is empty: no child after `>`", quoted(name.as_bytes()));
+            return Err(members.error(line, at + 1, reason));
         }
         let parent = match groups.get(name) {
             Some(&group) => group,
             None => *groups.entry(name.to_owned()).or_insert_with(|| builder.group(Some(name), None)),
         };
-        edges.push(Edge { line, parent, text: text.to_owned(), start });
+        edges.push(Edge { line, parent, text: text.to_owned(), start: text.len() - child.len() });
         Ok(())
     })?;
     if edges.is_empty() {
         return Err(Error::input(file.as_str(), "no groups"));
     }
-    for edge in &edges {
-        edge.add(&mut builder, &groups, &mut members)?;
-    }
-    check_cycles(&builder, &edges, &members)?;
-    builder.beyond = members.beyond;
-    Ok(builder)
+    let mut tree = Edges { members, lines: vec![0; groups.len()], builder, groups };
+    edges.iter().try_for_each(|edge| tree.add(edge))?;
+    tree.check_cycles()?;
+    tree.builder.beyond = tree.members.beyond;
+    Ok(tree.builder)
 }
 
-impl Edge {
-    fn add(
-        &self,
-        builder: &mut TreeBuilder,
-        groups: &HashMap<String, u32>,
-        members: &mut Members<'_>,
-    ) -> Result<()> {
-        let child = &self.text[self.start..];
-        // The column of the child itself, behind the blanks after `>`.
-        let at = self.start + child.len() - child.trim_start().len();
-        if let Some(&group) = groups.get(child.trim()) {
-            return builder.set_parent(group, self.parent).map_err(|before| {
-                let shown = |g: u32| builder.names.get(g as usize).unwrap_or_default().to_owned();
-                let reason = format!(
-                    "not a tree: group {} has two parents, {} and {}",
-                    child.trim(),
-                    shown(before),
-                    shown(self.parent)
-                );
-                members.error(self.line, at, reason)
-            });
+/// The tree that edges are added to.
+struct Edges<'a> {
+    members: Members<'a>,
+    builder: TreeBuilder,
+    groups: HashMap<String, u32>,
+    /// Where each group got its parent.
+    lines: Vec<u64>,
+}
+
+impl Edges<'_> {
+    fn add(&mut self, edge: &Edge) -> Result<()> {
+        let child = edge.text[edge.start..].trim_end();
+        match self.groups.get(child) {
+            Some(&group) => self.add_group(edge, group),
+            None => self.add_features(edge, child),
         }
-        let mut ids = Vec::new();
-        let list = (self.line, self.text.as_str(), self.start);
-        members.list(list, None, String::new, &mut ids).map_err(|error| match error {
-            Error::Input { place, reason } if !child.trim().bytes().any(super::is_blank) => {
-                let child = quoted(child.trim().as_bytes());
-                Error::Input {
-                    place,
-                    reason: format!("{child} is no group, for it is no parent, and {reason}"),
-                }
+    }
+
+    fn add_group(&mut self, edge: &Edge, group: u32) -> Result<()> {
+        let line = std::mem::replace(&mut self.lines[group as usize], edge.line);
+        self.builder.set_parent(group, edge.parent).map_err(|before| {
+            let [child, before] = [group, before].map(|g| self.builder.names.quoted(g));
+            let reason = format!("not a tree: group {child} has a parent already, {before} in line {line}");
+            self.members.error(edge.line, edge.start, reason)
+        })
+    }
+
+    fn add_features(&mut self, edge: &Edge, child: &str) -> Result<()> {
+        let (builder, inputs) = (&mut self.builder, self.members.inputs);
+        let mut empty = true;
+        let each = |ids| {
+            empty = false;
+            put(builder, &inputs, &ids, edge.parent)
+        };
+        let listed = self.members.list((edge.line, &edge.text, edge.start), each);
+        listed.map_err(|error| match error {
+            // What looks like a list from its beginning was hardly meant to be a group.
+            Error::Input { place, reason } if empty => {
+                let child = quoted(child.as_bytes());
+                let reason = format!("{reason}; nor is {child} a group, for no line begins with it");
+                Error::Input { place, reason }
             }
             other => other,
         })?;
-        let put = |id| members.put(builder, id, self.parent);
-        ids.into_iter().try_for_each(put).map_err(|reason| members.error(self.line, at, reason))
+        if empty {
+            let reason = format!("group {} is empty", self.builder.names.quoted(edge.parent));
+            return Err(self.members.error(edge.line, edge.start, reason));
+        }
+        Ok(())
     }
-}
 
-fn check_cycles(builder: &TreeBuilder, edges: &[Edge], members: &Members<'_>) -> Result<()> {
-    let Some(cycle) = builder.cycle() else { return Ok(()) };
-    let name = |&g: &u32| builder.names.get(g as usize).unwrap_or_default().to_owned();
-    // Downwards, as the file has it.
-    let path: Vec<String> = cycle.iter().rev().map(name).collect();
-    let closes = |edge: &&Edge| {
-        let child = edge.text[edge.start..].trim();
-        cycle.windows(2).any(|pair| edge.parent == pair[1] && child == name(&pair[0]))
-    };
-    let edge = edges.iter().rfind(closes).expect("a cycle is made of edges");
-    Err(members.error(edge.line, 0, format!("not a tree: a cycle of parents, {}", path.join(" > "))))
+    fn check_cycles(&self) -> Result<()> {
+        const SHOWN: usize = 10;
+        let Some(mut cycle) = self.builder.cycle() else { return Ok(()) };
+        let closed_in = cycle.iter().map(|&g| self.lines[g as usize]).max().unwrap_or_default();
+        // Downwards, as the file has it.
+        cycle.reverse();
+        let mut path: Vec<String> = cycle.iter().take(SHOWN).map(|&g| self.builder.names.quoted(g)).collect();
+        if cycle.len() > SHOWN {
+            path.push(format!("... ({} more)", cycle.len() - SHOWN));
+        }
+        let reason = format!("not a tree: a cycle of parents, {}", path.join(" > "));
+        Err(self.members.error(closed_in, 0, reason))
+    }
 }

@@ -163,6 +163,7 @@ impl<'a> ProductSpace<'a> {
                     && ids.is_sorted_by(|a, b| a < b)
                     && positions.iter().all(|&p| self.is_allowed(p as usize))
             }
+            Feature::Step(_) | Feature::Wave(_) => false,
         };
         valid.then_some(Item(positions))
     }

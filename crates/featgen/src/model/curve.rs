@@ -1,0 +1,76 @@
+//! Curves: what a group of steps or waves adds to the decision value, as a function of its one input.
+
+use super::{Model, Selected, Term};
+use crate::data::Bins;
+use crate::operator::harmonics;
+use crate::space::{Feature, Wave};
+
+/// The sum of the parts of a curve.
+pub(super) enum Curve {
+    /// The value of each level.
+    Steps(Bins, Vec<f64>),
+    /// Sigma, and the weights of the waves.
+    Waves(f64, Vec<f64>),
+}
+
+impl Curve {
+    /// From the terms of one input.
+    pub(super) fn new(terms: &[&Term]) -> Option<Self> {
+        match &terms.first()?.feature {
+            Feature::Step(first) => {
+                let mut table = vec![0.0; first.of as usize + 1];
+                for term in terms {
+                    if let Feature::Step(step) = &term.feature {
+                        table[step.level as usize] += term.weight * step.height();
+                    }
+                }
+                (1..table.len()).for_each(|level| table[level] += table[level - 1]);
+                Some(Self::Steps(first.bins(), table))
+            }
+            Feature::Wave(first) => {
+                let mut weights = vec![0.0; 2 * Wave::amplitudes().len()];
+                for term in terms {
+                    if let Feature::Wave(wave) = &term.feature {
+                        weights[wave.column()] += term.weight;
+                    }
+                }
+                Some(Self::Waves(first.sigma.0, weights))
+            }
+            Feature::Input(_) | Feature::Product(_) => None,
+        }
+    }
+
+    /// Its value at `x`; 0 at 0.
+    pub(super) fn at(&self, x: f64) -> f64 {
+        match self {
+            Self::Steps(bins, table) => table[bins.index(x)],
+            Self::Waves(sigma, weights) => {
+                let mut sum = 0.0;
+                harmonics(Wave::phase(*sigma, x), &Wave::amplitudes(), |k, [c, s]| {
+                    sum += weights[2 * k] * c + weights[2 * k + 1] * s;
+                });
+                sum
+            }
+        }
+    }
+}
+
+/// Points of a curve that are kept for drawing.
+const POINTS: usize = 101;
+
+impl Model {
+    /// Whether what was selected are curves over features, rather than features or groups of them.
+    pub fn has_curves(&self) -> bool {
+        self.terms.first().is_some_and(|term| term.feature.is_part_of_curve())
+    }
+
+    /// Points `(x, value)` of the curve of a selected group over the values of its input that occurred; empty if the group
+    /// is not a curve.
+    pub fn curve(&self, selected: &Selected<'_>) -> Vec<[f64; 2]> {
+        let (Some([low, high]), Some(curve)) = (selected.group.range, Curve::new(&selected.terms)) else {
+            return Vec::new();
+        };
+        let x = |k: usize| low + (high - low) * k as f64 / (POINTS - 1) as f64;
+        (0..POINTS).map(x).map(|x| [x, curve.at(x)]).collect()
+    }
+}
