@@ -56,6 +56,7 @@ Examples:
   featgen train x.npy --labels y.txt --test xt.npy --test-labels yt.txt
   featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
   featgen train genes.csv --label sick --groups pathways.txt --features 5
+  featgen train words.svm --space products --degree 3   words, pairs and triples of them
 
 Ctrl-C ends the run with the model so far, saved and shown (exit code 130); a second Ctrl-C ends it at once.")]
 pub(crate) struct TrainArgs {
