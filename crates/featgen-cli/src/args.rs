@@ -56,6 +56,7 @@ Examples:
   featgen train x.npy --labels y.txt --test xt.npy --test-labels yt.txt
   featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
   featgen train genes.csv --label sick --groups pathways.txt --features 5
+  featgen train words.svm --space products --degree 3   words, pairs and triples of them
 
 Ctrl-C ends the run with the model so far, saved and shown (exit code 130); a second Ctrl-C ends it at once.")]
 pub(crate) struct TrainArgs {
@@ -271,6 +272,14 @@ pub(crate) struct SpaceArgs {
     )]
     pub(crate) coef0: f64,
 
+    /// For products: how many features are multiplied at most
+    #[arg(long, value_name = "D", default_value_t = 2, help_heading = "Features")]
+    pub(crate) degree: usize,
+
+    /// For products: leave out what is not 0 in fewer instances than this
+    #[arg(long, value_name = "K", default_value_t = 1, help_heading = "Features")]
+    pub(crate) min_support: usize,
+
     /// For hik and intersection: how many levels a feature has
     #[arg(long, value_name = "L", default_value_t = 100, help_heading = "Features")]
     pub(crate) levels: usize,
@@ -296,6 +305,8 @@ pub(crate) enum SpaceKind {
     Linear,
     /// Them, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them
     Poly2,
+    /// Them and all products of up to D different ones, for values within 0 and 1
+    Products,
     /// A rising or falling curve of each feature, as the kernel min(x, z) makes it
     Hik,
     /// The same for min(|x|^A, |z|^A)

@@ -1,9 +1,13 @@
 //! The space that the user's options describe: features one by one, or groups of them.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use featgen::data::Dataset;
 use featgen::error::Place;
 use featgen::space::{
-    self, AdditiveSpace, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace, TreeSpace,
+    self, AdditiveSpace, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace,
+    ProductSpace, TreeSpace,
 };
 use featgen::{Error, Result};
 
@@ -19,15 +23,28 @@ pub(crate) struct Chosen<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn space<'a>(args: &LearningArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
-    let SpaceArgs { space: kind, gamma, coef0, levels, power, sigma } = args.space;
+/// The space that `args` ask for. Its searches end when `interrupted` is set.
+pub(crate) fn space<'a>(
+    args: &LearningArgs,
+    data: &'a Dataset,
+    progress: &Progress,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Chosen<'a>> {
+    let SpaceArgs { space: kind, gamma, coef0, degree, min_support, levels, power, sigma } = args.space;
     let inputs = Inputs::new(data);
     match kind {
         SpaceKind::Linear => linear(&args.grouping, data, progress),
         _ if args.grouping.groups.is_some() => {
             Err(Error::parameter("groups", "groups are of the features as they are: --space linear"))
         }
-        SpaceKind::Poly2 => Ok(Chosen::features(PolySpace::new(inputs, gamma, coef0)?)),
+        SpaceKind::Poly2 => {
+            let space = PolySpace::new(inputs, gamma, coef0)?;
+            Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
+        }
+        SpaceKind::Products => {
+            let space = ProductSpace::new(inputs, degree)?.min_support(min_support);
+            Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
+        }
         SpaceKind::Hik => Ok(Chosen::features(AdditiveSpace::hik(inputs, levels)?)),
         SpaceKind::Intersection => Ok(Chosen::features(AdditiveSpace::intersection(inputs, levels, power)?)),
         SpaceKind::Gaussian => Ok(Chosen::features(AdditiveSpace::gaussian(inputs, sigma)?)),

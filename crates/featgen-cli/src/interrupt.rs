@@ -16,8 +16,14 @@ pub(crate) fn exit_code(stopped: Stop) -> ExitCode {
 
 /// A flag that Ctrl-C (or a request to terminate) sets.
 pub(crate) fn flag() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&flag);
+    let flag = Arc::default();
+    watch(&flag);
+    flag
+}
+
+/// Makes Ctrl-C set a flag, from now on.
+pub(crate) fn watch(flag: &Arc<AtomicBool>) {
+    let seen = Arc::clone(flag);
     let handler = move || {
         if seen.swap(true, Ordering::Relaxed) {
             process::exit(EXIT_CODE.into());
@@ -26,5 +32,4 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
     };
     // Without a handler Ctrl-C simply ends the program: no reason not to go on.
     let _ = ctrlc::set_handler(handler);
-    flag
 }

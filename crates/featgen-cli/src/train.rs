@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use featgen::data::{Dataset, Labels};
@@ -23,11 +24,13 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     args.output.as_deref().map_or(Ok(()), featgen::files::check_writable)?;
     let mut progress = Progress::talking(&args.talk, args.learning.features);
     let (train, test) = read(args, &progress)?;
-    let chosen = grouping::space(&args.learning, &train, &progress)?;
+    let interrupted = Arc::default();
+    let chosen = grouping::space(&args.learning, &train, &progress, &interrupted)?;
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit);
     progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));
-    let machine = machine.interrupt(interrupt::flag());
+    interrupt::watch(&interrupted);
+    let machine = machine.interrupt(interrupted);
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;

@@ -154,6 +154,8 @@ fn usage_and_files() {
         case("balanced and more", two_classes(20), "train in --weight balanced --weight 1=2", 2, "--weight: "),
         case("inner rule of another solver", two_classes(20), "train in --inner-decrease 0.1", 2, "--inner-decrease: "),
         case("unknown solver", two_classes(20), "train in --solver magic", 2, "--solver"),
+        case("degree 0", two_classes(20), "train in --space products --degree 0", 2, "--degree: must be within 1 and 16, not 0"),
+        case("products of large values", "a 1:1\nb 1:2\n", "train in --space products", 1, "row 2, feature 1: 2 is not within 0 and 1"),
         case("unknown space", two_classes(20), "train in --space magic", 2, "possible values: linear"),
         case("unknown option", two_classes(20), "train in --frobnicate", 2, "--frobnicate"),
         case("unknown command", "", "frobnicate", 2, "frobnicate"),

@@ -123,7 +123,11 @@ impl Run<'_> {
     /// One turn of the loop: score, choose, refit. Returns why the run ends, if it does.
     fn round(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
         let clock = Instant::now();
-        let worst = self.score()?;
+        let worst = match self.score() {
+            // A search that was told to end has nothing to say.
+            Err(_) if self.interrupted() => return Ok(Some(Stop::Interrupted)),
+            worst => worst?,
+        };
         let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         if let Some(round) = self.rounds.last_mut() {
             round.lower_bound = self.lower_bound;

@@ -9,7 +9,10 @@ use crate::data::{Bins, Column, Columns};
 use crate::operator::harmonics;
 
 /// One feature: enough to compute it from a raw instance.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// Features are ordered from simple to complex: inputs by their ids, products by the number of their factors and then by the
+/// factors, parts of curves.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Feature {
@@ -179,6 +182,30 @@ mod from_one {
 }
 
 pub(crate) use from_one::id as id_from_one;
+
+impl Ord for Feature {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let kind = |feature: &Self| match feature {
+            Self::Input(_) => 0,
+            Self::Product(_) => 1,
+            Self::Step(_) => 2,
+            Self::Wave(_) => 3,
+        };
+        match (self, other) {
+            (Self::Input(a), Self::Input(b)) => a.cmp(b),
+            (Self::Product(a), Self::Product(b)) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+            (Self::Step(a), Self::Step(b)) => a.cmp(b),
+            (Self::Wave(a), Self::Wave(b)) => a.cmp(b),
+            _ => kind(self).cmp(&kind(other)),
+        }
+    }
+}
+
+impl PartialOrd for Feature {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Feature {
     /// The input features that it is computed from; one may be there more than once.

@@ -7,8 +7,10 @@ mod groupfile;
 mod inputs;
 mod linear;
 mod poly;
+mod products;
 mod topb;
 mod tree;
+mod work;
 
 use std::collections::HashSet;
 
@@ -20,9 +22,11 @@ pub use groupfile::{TreeFormat, read_groups, read_tree};
 pub use inputs::Inputs;
 pub use linear::LinearSpace;
 pub use poly::PolySpace;
+pub use products::{MOST_FACTORS, ProductSpace};
 use topb::Tops;
 pub use topb::{Scored, TopB};
 pub use tree::{Crossing, Tree, TreeSpace};
+pub use work::MOST_WORK;
 
 use crate::error::{Error, Result};
 use crate::operator::Operator;
@@ -87,6 +91,12 @@ pub trait FeatureSpace: Sync {
     /// The columns of `features` on the training data, in that order; features of one group may come as one operator.
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
         Ok(self.inputs().generate(features)?.into_iter().map(Operator::Column).collect())
+    }
+
+    /// Other features whose columns are the same as that of `feature` on the training data, so that nothing tells them apart:
+    /// the first `most` of them, in order. Only spaces that propose equal columns once have any.
+    fn aliases(&self, _feature: &Feature, _most: usize) -> Result<Vec<Feature>> {
+        Ok(Vec::new())
     }
 
     /// What a user calls `feature`.

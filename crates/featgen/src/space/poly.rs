@@ -10,10 +10,13 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
 use super::topb::Tops;
+use super::work::{Limits, Work};
 use super::{Candidate, Feature, FeatureSpace, Group, Inputs, WorstCase};
 use crate::data::Column;
 use crate::error::{Error, Result};
@@ -28,6 +31,7 @@ pub struct PolySpace<'a> {
     pruned: bool,
     /// Whether no feature has values of both signs.
     one_signed: bool,
+    limits: Limits,
 }
 
 /// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
@@ -45,6 +49,8 @@ const ROUNDING: f64 = 1e-9;
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 1 << 12;
 
+const ADVICE: &str = "allow only some inputs to form products, or leave some out";
+
 impl<'a> PolySpace<'a> {
     /// Products of the features of `inputs` for the kernel `(gamma x.z + coef0)^2`.
     pub fn new(inputs: Inputs<'a>, gamma: f64, coef0: f64) -> Result<Self> {
@@ -61,7 +67,7 @@ impl<'a> PolySpace<'a> {
             return Err(Error::Data("more columns than products can be made of".into()));
         }
         let one_signed = one_signed(&inputs);
-        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed })
+        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed, limits: Limits::default() })
     }
 
     /// Lets only these inputs, given by their ids, form products and squares.
@@ -71,6 +77,19 @@ impl<'a> PolySpace<'a> {
             factors[position] = true;
         }
         self.factors = Some(factors);
+        self
+    }
+
+    /// Values that a worst case may read before it is given up with an error [default: [`MOST_WORK`](super::MOST_WORK)].
+    pub fn most_work(mut self, values: u64) -> Self {
+        self.limits.work = values;
+        self
+    }
+
+    /// Ends a search with an error soon after the flag is set; give the flag to [`Machine::interrupt`](crate::Machine::interrupt)
+    /// too, and the run ends with the model so far.
+    pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.limits.interrupt = flag;
         self
     }
 
@@ -182,7 +201,7 @@ impl FeatureSpace for PolySpace<'_> {
         let factors = bounds.iter().filter(|&&m| m > 0.0).count();
         let inputs = 1 + self.inputs.columns().len() + factors;
         let mut search = Search::new(self, v, bounds, tops, &taken);
-        let pairs = search.run();
+        let pairs = search.run()?;
         let tops = search.tops;
         Ok(WorstCase::new(tops, inputs as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
     }
@@ -217,6 +236,7 @@ struct Search<'a> {
     rows: Rows,
     tops: Tops<Item>,
     taken: &'a [Item],
+    work: Work<'a>,
 }
 
 impl<'a> Search<'a> {
@@ -228,8 +248,8 @@ impl<'a> Search<'a> {
         taken: &'a [Item],
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
-        let mut search =
-            Self { space, v, order: Vec::new(), bounds: Vec::new(), rows: Rows::default(), tops, taken };
+        let (order, rows, work) = (Vec::new(), Rows::default(), Work::new(&space.limits, ADVICE));
+        let mut search = Self { space, v, order, bounds: Vec::new(), rows, tops, taken, work };
         let least = search.least_partner(largest);
         search.order = (0..bounds.len() as u32)
             .into_par_iter()
@@ -251,7 +271,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks at all pairs that may be among the best; returns how many were scored.
-    fn run(&mut self) -> u128 {
+    fn run(&mut self) -> Result<u128> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
         self.rows = Rows::new(self.space, &self.order, self.v);
         while first < self.order.len() {
@@ -262,14 +282,14 @@ impl<'a> Search<'a> {
             let last = self.order.len().min(first + batch);
             let columns = self.columns(first..last);
             self.rows.insert(first, &columns);
-            let (tops, pairs) = self.score(first, &columns);
+            let (tops, pairs) = self.score(first, &columns)?;
             let merged = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
             self.tops = merged;
             scored += pairs;
             first = last;
             batch = (2 * batch).min(LARGEST_BATCH);
         }
-        scored
+        Ok(scored)
     }
 
     /// The columns of some features, without instances that have no dual weight; values times `v`.
@@ -290,27 +310,35 @@ impl<'a> Search<'a> {
     }
 
     /// Multiplies each of a batch of features, whose ranks begin with `first`, with all before it that may matter.
-    fn score(&self, first: usize, columns: &[Vec<Entry>]) -> (Tops<Item>, u128) {
+    fn score(&self, first: usize, columns: &[Vec<Entry>]) -> Result<(Tops<Item>, u128)> {
         let width = first + columns.len();
-        let start = || (Tops::new(self.tops.best.capacity()), 0, vec![0.0; width]);
+        let budget = self.tops.best.capacity();
+        let start = || (Tops::new(budget), 0, vec![0.0; width]);
         let pivots = columns.par_iter().enumerate().with_min_len(1);
-        let done = pivots.fold(start, |(mut tops, mut pairs, mut sums), (k, column)| {
-            pairs += self.score_pivot(first + k, column, &mut sums, &mut tops);
-            (tops, pairs, sums)
+        let done = pivots.try_fold(start, |(mut tops, pairs, mut sums), (k, column)| {
+            let more = self.score_pivot(first + k, column, &mut sums, &mut tops)?;
+            Ok((tops, pairs + more, sums))
         });
-        let merge = |(a, p): (Tops<Item>, u128), (b, q): (Tops<Item>, u128)| (a.merge(b), p + q);
-        let done = done.map(|(tops, pairs, _)| (tops, pairs)).reduce_with(merge);
-        done.unwrap_or_else(|| (Tops::new(0), 0))
+        let done = done.map(|part| part.map(|(tops, pairs, _)| (tops, pairs)));
+        done.try_reduce(|| (Tops::new(budget), 0), |(a, p), (b, q)| Ok((a.merge(b), p + q)))
     }
 
     /// One feature with those of smaller rank; `sums` are all 0 before and after.
-    fn score_pivot(&self, rank: usize, column: &[Entry], sums: &mut [f64], tops: &mut Tops<Item>) -> u128 {
+    fn score_pivot(
+        &self,
+        rank: usize,
+        column: &[Entry],
+        sums: &mut [f64],
+        tops: &mut Tops<Item>,
+    ) -> Result<u128> {
         let least = self.least_partner(self.bounds[rank]);
         let partners = self.bounds[..rank].partition_point(|&m| m >= least);
+        let mut read = 0;
         for entry in column {
             let pull = self.v[entry.row as usize] * entry.value;
-            self.rows.add(entry.row as usize, partners as u32, pull, sums);
+            read += self.rows.add(entry.row as usize, partners as u32, pull, sums);
         }
+        self.work.add(read as u64)?;
         let coefficient = self.space.coefficient(Item::Product(0, 1));
         let mut pairs = 0;
         for (partner, sum) in sums[..partners].iter_mut().enumerate().filter(|(_, sum)| **sum != 0.0) {
@@ -322,7 +350,7 @@ impl<'a> Search<'a> {
                 tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
             }
         }
-        pairs
+        Ok(pairs)
     }
 }
 
@@ -378,20 +406,19 @@ impl Rows {
         }
     }
 
-    /// Adds `pull` times the values of a row to `sums`, for the features whose rank is below `end`.
-    fn add(&self, row: usize, end: u32, pull: f64, sums: &mut [f64]) {
+    /// Adds `pull` times the values of a row to `sums`, for the features whose rank is below `end`; says how many they are.
+    fn add(&self, row: usize, end: u32, pull: f64, sums: &mut [f64]) -> usize {
         let start = self.starts[row] as usize;
         let range = start..start + self.filled[row] as usize;
+        let count = self.ranks[range].partition_point(|&rank| rank < end);
+        let range = start..start + count;
         let ranks = &self.ranks[range.clone()];
         match self.values.get(range) {
-            Some(values) => {
-                for (&rank, x) in ranks.iter().zip(values).take_while(|(rank, _)| **rank < end) {
-                    sums[rank as usize] += pull * x;
-                }
+            Some(values) if !self.values.is_empty() => {
+                ranks.iter().zip(values).for_each(|(&rank, x)| sums[rank as usize] += pull * x);
             }
-            None => {
-                ranks.iter().take_while(|rank| **rank < end).for_each(|&rank| sums[rank as usize] += pull)
-            }
+            _ => ranks.iter().for_each(|&rank| sums[rank as usize] += pull),
         }
+        count
     }
 }

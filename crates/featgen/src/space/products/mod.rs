@@ -1,0 +1,353 @@
+//! All products of up to `D` distinct input features, for values within 0 and 1: presence, indicators, scaled counts. Of
+//! 10^5 features there are 10^23 products of up to 5; few are looked at.
+//!
+//! A product only shrinks with every further factor. So with `u(S)` the larger of `sum of v_i x_iS` over positive and over
+//! negative `v_i`, the score `|sum_i v_i x_iS|` of `S` and of all products that contain it is at most `u(S)`: a depth-first
+//! search leaves out everything beyond a product whose `u` is below the worst of the best known ([`search`]).
+//!
+//! **Equal columns are one candidate.** Where one factor implies another, or inputs are equal, many products have the same
+//! values in all training instances. They stand for each other, so each column is proposed once, as the *first* of its
+//! products in the order of [`Feature`]s: that of the fewest factors, and of those the one whose list of ids is smallest. It is
+//! taken as soon as any of its products is. Others are found by [`FeatureSpace::aliases`].
+
+mod aliases;
+mod distinct;
+mod search;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use self::distinct::{Found, Item, Key, Tops};
+use self::search::Search;
+use super::work::{Limits, Work};
+use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Scored, WorstCase};
+use crate::data::Column;
+use crate::error::{Error, Result};
+
+/// Factors that a product may have at most.
+pub const MOST_FACTORS: usize = 16;
+
+/// The products of up to a given number of distinct features.
+pub struct ProductSpace<'a> {
+    inputs: Inputs<'a>,
+    degree: usize,
+    min_support: usize,
+    limits: Limits,
+    /// Positions of the inputs that may form products; all if `None`.
+    allowed: Option<Vec<bool>>,
+    /// Those of them that are needed: equal ones can stand for each other.
+    factors: Vec<bool>,
+    /// Of every input: what tells its column apart, and where it is not 0.
+    columns: Vec<Known>,
+    /// Whether there are no values but 0 and 1.
+    binary: bool,
+    /// The columns of products that were taken: worst cases ask for the same ones again and again.
+    taken: Mutex<HashMap<Feature, Key>>,
+}
+
+/// What is known of a column, whatever the duals.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    key: Key,
+    support: u32,
+    /// Whether a value is neither 0 nor 1.
+    graded: bool,
+}
+
+/// Room for rounding between a bound and what it bounds.
+const ROUNDING: f64 = 1e-9;
+
+const ADVICE: &str = "allow a smaller --degree, ask for a larger --min-support, or leave out inputs";
+
+impl<'a> ProductSpace<'a> {
+    /// Products of up to `degree` features of `inputs`, whose values must be within 0 and 1.
+    pub fn new(inputs: Inputs<'a>, degree: usize) -> Result<Self> {
+        if !(1..=MOST_FACTORS).contains(&degree) {
+            return Err(Error::parameter(
+                "degree",
+                format!("must be within 1 and {MOST_FACTORS}, not {degree}"),
+            ));
+        }
+        if u32::try_from(inputs.columns().len()).is_err() {
+            return Err(Error::Data("more columns than products can be made of".into()));
+        }
+        let columns = survey(&inputs)?;
+        let binary = columns.iter().all(|column| !column.graded);
+        let mut space = Self {
+            inputs,
+            degree,
+            min_support: 1,
+            limits: Limits::default(),
+            allowed: None,
+            factors: Vec::new(),
+            columns,
+            binary,
+            taken: Mutex::default(),
+        };
+        space.factors = space.distinct_factors();
+        Ok(space)
+    }
+
+    /// Proposes only what is not 0 in at least so many training instances, inputs included [default: 1].
+    pub fn min_support(mut self, instances: usize) -> Self {
+        self.min_support = instances;
+        self
+    }
+
+    /// Lets only these inputs, given by their ids, form products. The others are still proposed for themselves.
+    pub fn only(mut self, ids: impl IntoIterator<Item = u64>) -> Self {
+        let mut allowed = vec![false; self.inputs.columns().len()];
+        for position in ids.into_iter().filter_map(|id| self.inputs.columns().position(id)) {
+            allowed[position] = true;
+        }
+        self.allowed = Some(allowed);
+        self.factors = self.distinct_factors();
+        self
+    }
+
+    /// Values that a worst case may read before it is given up with an error [default: [`MOST_WORK`](super::MOST_WORK)].
+    pub fn most_work(mut self, values: u64) -> Self {
+        self.limits.work = values;
+        self
+    }
+
+    /// Ends a search with an error soon after the flag is set; give the flag to [`Machine::interrupt`](crate::Machine::interrupt)
+    /// too, and the run ends with the model so far.
+    pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.limits.interrupt = flag;
+        self
+    }
+
+    fn is_allowed(&self, position: usize) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed[position])
+    }
+
+    fn has_support(&self, instances: usize) -> bool {
+        instances >= self.min_support.max(1)
+    }
+
+    /// Of equal inputs that may form products, only the first are needed: put in the place of others, they make the same
+    /// column with a smaller list of ids. One is enough if its values are their own squares; if not, as many as there are
+    /// factors.
+    fn distinct_factors(&self) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..self.columns.len()).filter(|&p| self.is_allowed(p)).collect();
+        order.par_sort_unstable_by_key(|&p| (self.columns[p].key, p));
+        let mut factors = vec![false; self.columns.len()];
+        for equal in order.chunk_by(|&a, &b| self.columns[a].key == self.columns[b].key) {
+            let needed = if self.columns[equal[0]].graded { self.degree } else { 1 };
+            equal.iter().take(needed).for_each(|&position| factors[position] = true);
+        }
+        factors
+    }
+
+    fn feature(&self, item: &Item) -> Feature {
+        let id = |&position: &u32| self.inputs.columns().id(position as usize);
+        match &item.0[..] {
+            [position] => Feature::Input(id(position)),
+            positions => Feature::Product(positions.iter().map(id).collect()),
+        }
+    }
+
+    /// The positions of a feature of this space, in order.
+    fn item(&self, feature: &Feature) -> Option<Item> {
+        let ids = feature.inputs();
+        let position = |&id: &u64| self.inputs.columns().position(id).map(|p| p as u32);
+        let positions: Arc<[u32]> = ids.iter().map(position).collect::<Option<_>>()?;
+        let valid = match feature {
+            Feature::Input(_) => true,
+            Feature::Product(_) => {
+                (2..=self.degree).contains(&ids.len())
+                    && ids.is_sorted_by(|a, b| a < b)
+                    && positions.iter().all(|&p| self.is_allowed(p as usize))
+            }
+            Feature::Step(_) | Feature::Wave(_) => false,
+        };
+        valid.then_some(Item(positions))
+    }
+
+    /// What tells the column of a feature apart; `None` if it is none of this space.
+    fn key(&self, feature: &Feature) -> Result<Option<Key>> {
+        let Some(item) = self.item(feature) else { return Ok(None) };
+        if let [position] = item.0[..] {
+            return Ok(Some(self.columns[position as usize].key));
+        }
+        let mut cache = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = cache.get(feature) {
+            return Ok(Some(*key));
+        }
+        let mut key = Key::default();
+        for column in self.inputs.generate(std::slice::from_ref(feature))? {
+            each_nonzero(&column, |row, value| key.add(row, value));
+        }
+        cache.insert(feature.clone(), key);
+        Ok(Some(key))
+    }
+
+    fn keys<'t>(&self, taken: impl Iterator<Item = &'t Candidate>) -> Result<HashSet<Key>> {
+        let feature = |candidate: &'t Candidate| match candidate {
+            Candidate::Feature(feature) => Some(feature),
+            Candidate::Group(_) => None,
+        };
+        taken.filter_map(feature).filter_map(|f| self.key(f).transpose()).collect()
+    }
+
+    /// Offers the inputs; returns the bound `u` of each that may be a factor.
+    fn score_inputs(&self, v: &[f64], tops: Tops, taken: &HashSet<Key>) -> (Tops, Vec<f64>) {
+        let batch = self.inputs.columns().batch();
+        let mut bounds = vec![0.0; self.columns.len()];
+        let parts = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
+            let mut tops = Tops::new(tops.capacity());
+            let first = b * batch;
+            for (k, [up, down]) in self.signed_sums(first, bounds.len(), v).into_iter().enumerate() {
+                let Known { key, support, .. } = self.columns[first + k];
+                if self.has_support(support as usize) {
+                    let item = Item(Arc::new([(first + k) as u32]));
+                    tops.offer(&Found { score: (up - down).abs(), item, key }, taken);
+                    bounds[k] = if self.factors[first + k] { up.max(down) } else { 0.0 };
+                }
+            }
+            tops
+        });
+        let tops = match parts.reduce_with(|a, b| a.merge(&b)) {
+            Some(inputs) => tops.merge(&inputs),
+            None => tops,
+        };
+        (tops, bounds)
+    }
+
+    /// `sum of v_i x_i` over positive and, made positive, over negative `v_i`, of some columns.
+    fn signed_sums(&self, first: usize, len: usize, v: &[f64]) -> Vec<[f64; 2]> {
+        let columns = self.inputs.columns();
+        if self.binary {
+            // Ones are their squares.
+            return columns.square_dots(first..first + len, v);
+        }
+        let sums = |column: &Column| {
+            let mut sums = [0.0; 2];
+            each_nonzero(column, |row, x| {
+                let v = v[row as usize];
+                sums[usize::from(v < 0.0)] += v.abs() * x;
+            });
+            sums
+        };
+        columns.gather(&(first..first + len).collect::<Vec<_>>()).iter().map(sums).collect()
+    }
+}
+
+impl FeatureSpace for ProductSpace<'_> {
+    fn inputs(&self) -> &Inputs<'_> {
+        &self.inputs
+    }
+
+    fn size(&self) -> u128 {
+        let m = u128::from(self.inputs.dimension());
+        let factors =
+            self.allowed.as_ref().map_or(m, |allowed| allowed.iter().filter(|a| **a).count() as u128);
+        (2..=self.degree as u128).fold(m, |sum, d| sum.saturating_add(binomial(factors, d)))
+    }
+
+    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+        let taken = self.keys(taken.iter())?;
+        let (tops, bounds) = self.score_inputs(v, Tops::new(budget), &taken);
+        let work = Work::new(&self.limits, ADVICE);
+        let mut search = Search::new(self, v, &bounds, tops, &taken, &work);
+        let products = if self.degree > 1 { search.run()? } else { 0 };
+        let named = |found: Vec<Found>| {
+            let candidate = |f: Found| {
+                let item = Candidate::Feature(self.feature(&f.item));
+                Scored { score: f.score, item }
+            };
+            found.into_iter().map(candidate).collect()
+        };
+        let [best, fresh] = search.into_tops().into_sorted().map(named);
+        Ok(WorstCase { best, fresh, scored: self.columns.len() as u128 + products })
+    }
+
+    fn group(&self, candidate: &Candidate) -> Result<Group> {
+        let group = Group::alone(candidate)?;
+        match group.features.iter().all(|feature| self.item(feature).is_some()) {
+            true => Ok(group),
+            false => Err(Error::Data(format!("no feature {candidate:?}"))),
+        }
+    }
+
+    fn aliases(&self, feature: &Feature, most: usize) -> Result<Vec<Feature>> {
+        self.find_aliases(feature, most)
+    }
+}
+
+/// The number of ways to choose `d` of `m`, at most the largest number there is. `d` is small, `m` below 2^64.
+fn binomial(m: u128, d: u128) -> u128 {
+    if d > m {
+        return 0;
+    }
+    let mut ways = 1u128;
+    for k in 1..=d {
+        // ways (m - d + k) / k without a product that is larger than the result; k divides it.
+        let (factor, rest) = (m - d + k, ways % k);
+        match (ways / k).checked_mul(factor).and_then(|w| w.checked_add(rest * factor / k)) {
+            Some(more) => ways = more,
+            None => return u128::MAX,
+        }
+    }
+    ways
+}
+
+/// Every value that is not 0, in order of rows.
+fn each_nonzero(column: &Column, mut each: impl FnMut(u32, f64)) {
+    match column {
+        Column::Dense(values) => {
+            (0..).zip(values).filter(|(_, x)| **x != 0.0).for_each(|(row, &x)| each(row, x));
+        }
+        Column::Sparse { rows, values } => {
+            rows.iter().zip(values).filter(|(_, x)| **x != 0.0).for_each(|(&row, &x)| each(row, x));
+        }
+    }
+}
+
+/// One pass over all values: what is known of each column.
+fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
+    let columns = inputs.columns();
+    let batch = columns.batch();
+    let part = |(b, known): (usize, &mut [Known])| {
+        let positions: Vec<usize> = (b * batch..b * batch + known.len()).collect();
+        let mut bad = None;
+        for ((column, known), &position) in columns.gather(&positions).iter().zip(known).zip(&positions) {
+            each_nonzero(column, |row, x| {
+                if !(0.0..=1.0).contains(&x) {
+                    bad.get_or_insert((position, row, x));
+                }
+                known.graded |= x != 1.0;
+                known.key.add(row, x);
+                known.support += 1;
+            });
+        }
+        bad
+    };
+    let mut known = vec![Known::default(); columns.len()];
+    let parts: Vec<_> = known.par_chunks_mut(batch).enumerate().map(part).collect();
+    // The first bad value is named, on any number of threads.
+    if let Some((position, row, x)) = parts.iter().find_map(|bad| *bad) {
+        let (row, name) = (u64::from(row) + 1, inputs.name(&inputs.feature(position)));
+        return Err(Error::Data(format!(
+            "row {row}, feature {name}: {x} is not within 0 and 1, as products of several features need; scale the values"
+        )));
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binomials() {
+        assert_eq!([0, 1, 2, 5, 6, 7].map(|d| binomial(6, d)), [1, 6, 15, 6, 1, 0]);
+        assert_eq!(binomial(100_000, 5), 83325000291662500020000);
+        assert_eq!(binomial(u128::from(u64::MAX), 2), u128::from(u64::MAX) * u128::from(u64::MAX - 1) / 2);
+        assert_eq!(binomial(u128::from(u64::MAX), 16), u128::MAX);
+    }
+}

@@ -1,0 +1,440 @@
+//! The depth-first search for the best products at given duals.
+//!
+//! Features are ranked by falling `u`. A product is reached from its last feature on, by adding features of ever smaller
+//! rank: so the rarest comes first, and all that may follow it in a row stand before it in that row. One pass over the
+//! instances of a product adds up the sums of all its children; a second one hands the instances on to those children that
+//! may matter. They are visited by falling `u`, so that the threshold rises early.
+//!
+//! Instances without dual weight add nothing to sums. They are only handed on, since whether two columns are the same, and in
+//! how many instances they are not 0, is not a matter of duals.
+//!
+//! **Nothing is lost.** What is left out cannot be the first of the products of a column among the best: either its `u`, and
+//! so that of all that contain it, is below a threshold that so many *different* columns reach; or it has a factor that is 1
+//! wherever the others are not 0, and so have all that contain it: without that factor, the column is the same.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::distinct::{Found, Item, Key, Tops};
+use super::{ProductSpace, ROUNDING, each_nonzero};
+use crate::error::Result;
+use crate::space::work::Work;
+
+/// Features that are taken together: first few, for the first products decide how much can be skipped; later many.
+const FIRST_BATCH: usize = 16;
+const LARGEST_BATCH: usize = 1 << 12;
+
+/// Instances that are handed on to children in one pass, about.
+const ROOM: u64 = 1 << 20;
+/// Children in a pass, at least.
+const FEWEST_CHILDREN: u64 = 16;
+
+/// Work is reported when there is this much.
+const WORTH_REPORTING: u64 = 1 << 16;
+
+/// The search at given duals.
+pub(super) struct Search<'a> {
+    space: &'a ProductSpace<'a>,
+    v: &'a [f64],
+    /// Positions of the features that may be in a product worth looking at, by falling bound.
+    order: Vec<u32>,
+    /// Their bounds.
+    bounds: Vec<f64>,
+    rows: Rows,
+    tops: Tops,
+    taken: &'a HashSet<Key>,
+    work: &'a Work<'a>,
+}
+
+/// An instance of a product.
+#[derive(Clone, Copy)]
+struct Member {
+    row: u32,
+    /// How many values stand before its last factor in the row: those that may be multiplied with it.
+    before: u32,
+    /// The product of the factors in the order in which they came; it may differ in the last digits from that in order of ids.
+    value: f64,
+}
+
+/// Where a product is not 0: first the instances with dual weight, then the others; each in order.
+struct Node {
+    members: Vec<Member>,
+    active: usize,
+    /// Whether the last factor is 1 wherever the product is not 0.
+    ones: bool,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self { members: Vec::new(), active: 0, ones: true }
+    }
+}
+
+/// A product with one more factor.
+struct Child {
+    rank: u32,
+    /// Over positive and, made positive, over negative duals.
+    sums: [f64; 2],
+    /// What it, or what follows it, can reach at most.
+    reach: f64,
+}
+
+impl Child {
+    fn bound(sums: [f64; 2]) -> f64 {
+        sums[0].max(sums[1])
+    }
+
+    /// The score, rounded up.
+    fn most(sums: [f64; 2]) -> f64 {
+        (sums[0] - sums[1]).abs() + ROUNDING * Self::bound(sums)
+    }
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        space: &'a ProductSpace<'a>,
+        v: &'a [f64],
+        bounds: &[f64],
+        tops: Tops,
+        taken: &'a HashSet<Key>,
+        work: &'a Work<'a>,
+    ) -> Self {
+        let least = tops.threshold();
+        let mut order: Vec<u32> = (0..bounds.len() as u32)
+            .into_par_iter()
+            .filter(|&p| reaches(bounds[p as usize], least))
+            .collect();
+        let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
+        order.par_sort_unstable_by(by_bound);
+        let bounds = order.iter().map(|&p| bounds[p as usize]).collect();
+        Self { space, v, order, bounds, rows: Rows::default(), tops, taken, work }
+    }
+
+    pub(super) fn into_tops(self) -> Tops {
+        self.tops
+    }
+
+    /// Looks at all products of two and more that may be among the best; returns how many were scored.
+    pub(super) fn run(&mut self) -> Result<u128> {
+        let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
+        self.rows = Rows::new(self.space, &self.order, self.v.len());
+        // Later features have smaller bounds.
+        while first < self.order.len() && reaches(self.bounds[first], self.tops.threshold()) {
+            let last = self.order.len().min(first + batch);
+            let pivots = self.pivots(first..last);
+            let (tops, products) = self.score(first, &pivots)?;
+            self.tops = tops;
+            scored += products;
+            first = last;
+            batch = (2 * batch).min(LARGEST_BATCH);
+        }
+        Ok(scored)
+    }
+
+    /// The features of these ranks as products of one factor; their values are added to the rows.
+    fn pivots(&mut self, ranks: Range<usize>) -> Vec<Node> {
+        let columns = self.space.inputs.columns();
+        let gather = |&position: &u32| {
+            let mut values = Vec::new();
+            each_nonzero(&columns.gather(&[position as usize])[0], |row, x| values.push((row, x)));
+            values
+        };
+        let values: Vec<Vec<(u32, f64)>> = self.order[ranks.clone()].par_iter().map(gather).collect();
+        let mut nodes = Vec::with_capacity(values.len());
+        for (rank, values) in (ranks.start as u32..).zip(values) {
+            let members = values.into_iter().map(|(row, value)| {
+                let before = self.rows.push(row, rank, value);
+                Member { row, before, value }
+            });
+            let (mut members, idle): (Vec<_>, Vec<_>) =
+                members.partition(|member| self.v[member.row as usize] != 0.0);
+            let active = members.len();
+            members.extend(idle);
+            nodes.push(Node { members, active, ones: false });
+        }
+        nodes
+    }
+
+    /// Looks at everything that can follow a batch of features, whose ranks begin with `first`. Each starts from what is the
+    /// best before the batch, so that what it finds, and what it leaves out, does not depend on threads.
+    fn score(&self, first: usize, pivots: &[Node]) -> Result<(Tops, u128)> {
+        let width = first + pivots.len();
+        let start = || (self.tops.clone(), 0, Scratch::new(width));
+        let step = |(mut tops, scored, mut scratch): (Tops, u128, Scratch), (k, pivot): (usize, &Node)| {
+            let mut walk = Walk::new(self, &mut scratch);
+            walk.path.push((first + k) as u32);
+            walk.descend(pivot)?;
+            walk.report(0)?;
+            let products = walk.scored;
+            if let Cow::Owned(found) = walk.tops {
+                tops = tops.merge(&found);
+            }
+            Ok((tops, scored + products, scratch))
+        };
+        let done = pivots.par_iter().enumerate().with_min_len(1).try_fold(start, step);
+        let done = done.map(|part| part.map(|(tops, scored, _)| (tops, scored)));
+        done.try_reduce(|| (self.tops.clone(), 0), |(a, p), (b, q)| Ok((a.merge(&b), p + q)))
+    }
+}
+
+/// Whether a bound is not below a threshold, with room for rounding. Nothing is gained by a score of 0.
+fn reaches(bound: f64, threshold: f64) -> bool {
+    bound > 0.0 && bound >= threshold * (1.0 - ROUNDING)
+}
+
+/// What a thread needs for adding up, by rank. All 0 between uses.
+struct Scratch {
+    sums: Vec<[f64; 2]>,
+    /// One more than the number of the child that gets the instances.
+    slots: Vec<u32>,
+}
+
+impl Scratch {
+    fn new(width: usize) -> Self {
+        Self { sums: vec![[0.0; 2]; width], slots: vec![0; width] }
+    }
+}
+
+/// The way through everything that follows one feature.
+struct Walk<'s, 't> {
+    search: &'s Search<'s>,
+    scratch: &'t mut Scratch,
+    /// Ranks of the factors, which fall.
+    path: Vec<u32>,
+    /// The best before this feature, until it finds something better.
+    tops: Cow<'s, Tops>,
+    scored: u128,
+    unreported: u64,
+}
+
+impl<'s, 't> Walk<'s, 't> {
+    fn new(search: &'s Search<'s>, scratch: &'t mut Scratch) -> Self {
+        let tops = Cow::Borrowed(&search.tops);
+        Self { search, scratch, path: Vec::new(), tops, scored: 0, unreported: 0 }
+    }
+
+    /// Looks at all products that follow the one at the end of the path, whose instances are given.
+    fn descend(&mut self, node: &Node) -> Result<()> {
+        let children = self.children(node)?;
+        let deeper = self.path.len() + 1 < self.search.space.degree;
+        let values: u64 = node.members.iter().map(|member| u64::from(member.before)).sum();
+        let together = if values <= ROOM { children.len() as u64 } else { ROOM / node.members.len() as u64 };
+        for group in children.chunks(together.max(FEWEST_CHILDREN) as usize) {
+            let group = &group[..group.partition_point(|child| self.can_matter(child.reach))];
+            if group.is_empty() {
+                break;
+            }
+            self.report(values)?;
+            for (child, next) in group.iter().zip(self.hand_on(node, group)) {
+                let same = next.ones && next.members.len() == node.members.len();
+                if same || !self.search.space.has_support(next.members.len()) {
+                    continue;
+                }
+                if !self.can_matter(child.reach) {
+                    break;
+                }
+                self.path.push(child.rank);
+                self.offer(child, &next);
+                if deeper {
+                    self.descend(&next)?;
+                }
+                self.path.pop();
+            }
+        }
+        Ok(())
+    }
+
+    fn can_matter(&self, reach: f64) -> bool {
+        reaches(reach, self.tops.threshold())
+    }
+
+    /// Notes that so many more values were read.
+    fn report(&mut self, values: u64) -> Result<()> {
+        self.unreported += values;
+        if self.unreported >= WORTH_REPORTING || values == 0 {
+            self.search.work.add(std::mem::take(&mut self.unreported))?;
+        }
+        Ok(())
+    }
+
+    /// The products with one more factor that may matter, best first.
+    fn children(&mut self, node: &Node) -> Result<Vec<Child>> {
+        let mut values = 0;
+        for member in &node.members[..node.active] {
+            values += u64::from(member.before);
+            let v = self.search.v[member.row as usize];
+            let side = usize::from(v < 0.0);
+            self.search.rows.add(member, v.abs() * member.value, side, &mut self.scratch.sums);
+        }
+        self.report(values)?;
+        let last = self.path.last().map_or(0, |&rank| rank as usize);
+        let mut children = Vec::new();
+        // Sums are looked at where they were added to, or all in a row if that is less.
+        if values >= last as u64 {
+            (0..last as u32).for_each(|rank| self.collect(rank, &mut children));
+        } else {
+            let rows = &self.search.rows;
+            for member in &node.members[..node.active] {
+                rows.ranks(member).iter().for_each(|&rank| self.collect(rank, &mut children));
+            }
+        }
+        let by_reach = |a: &Child, b: &Child| b.reach.total_cmp(&a.reach).then(a.rank.cmp(&b.rank));
+        children.sort_unstable_by(by_reach);
+        Ok(children)
+    }
+
+    /// Takes the sums of a rank, if there are any; keeps the child if it may matter.
+    fn collect(&mut self, rank: u32, children: &mut Vec<Child>) {
+        let sums = std::mem::take(&mut self.scratch.sums[rank as usize]);
+        let bound = Child::bound(sums);
+        if bound > 0.0 {
+            self.scored += 1;
+            let deeper = self.path.len() + 1 < self.search.space.degree;
+            let reach = if deeper { bound } else { Child::most(sums) };
+            if self.can_matter(reach) {
+                children.push(Child { rank, sums, reach });
+            }
+        }
+    }
+
+    /// The instances of some children.
+    fn hand_on(&mut self, node: &Node, children: &[Child]) -> Vec<Node> {
+        let slots = &mut self.scratch.slots;
+        for (slot, child) in (1..).zip(children) {
+            slots[child.rank as usize] = slot;
+        }
+        let mut nodes: Vec<Node> = children.iter().map(|_| Node::default()).collect();
+        let (active, idle) = node.members.split_at(node.active);
+        active.iter().for_each(|member| self.search.rows.hand_on(member, slots, &mut nodes));
+        nodes.iter_mut().for_each(|next| next.active = next.members.len());
+        idle.iter().for_each(|member| self.search.rows.hand_on(member, slots, &mut nodes));
+        children.iter().for_each(|child| slots[child.rank as usize] = 0);
+        nodes
+    }
+
+    /// Offers the product at the end of the path, if it is good enough.
+    fn offer(&mut self, child: &Child, node: &Node) {
+        if !self.can_matter(Child::most(child.sums)) {
+            return;
+        }
+        let order = &self.search.order;
+        let mut factors: Vec<(u32, u32)> = self.path.iter().map(|&r| (order[r as usize], r)).collect();
+        factors.sort_unstable();
+        let (sums, key, support) = self.evaluate(child, node, &factors);
+        let item = Item(factors.iter().map(|factor| factor.0).collect::<Arc<[u32]>>());
+        let found = Found { score: (sums[0] - sums[1]).abs(), item, key };
+        if self.search.space.has_support(support) && found.score >= self.tops.threshold() {
+            self.tops.to_mut().offer(&found, self.search.taken);
+        }
+    }
+
+    /// The sums, the key and the support of a product, from its values as they are generated: multiplied in order of ids,
+    /// added in order of instances. So equal columns have equal scores, whatever they are products of.
+    fn evaluate(&self, child: &Child, node: &Node, factors: &[(u32, u32)]) -> ([f64; 2], Key, usize) {
+        let mut key = Key::default();
+        if self.search.space.binary {
+            node.members.iter().for_each(|member| key.add(member.row, 1.0));
+            return (child.sums, key, node.members.len());
+        }
+        let (mut sums, mut support) = ([0.0; 2], 0);
+        for member in &node.members {
+            let value = factors.iter().map(|factor| self.search.rows.value(member.row, factor.1)).product();
+            if value != 0.0 {
+                let v = self.search.v[member.row as usize];
+                sums[usize::from(v < 0.0)] += v.abs() * value;
+                key.add(member.row, value);
+                support += 1;
+            }
+        }
+        (sums, key, support)
+    }
+}
+
+/// The values of the features taken so far by rows, in order of their ranks.
+#[derive(Default)]
+struct Rows {
+    /// Where each row begins, and how much of it is there.
+    starts: Vec<u64>,
+    filled: Vec<u32>,
+    ranks: Vec<u32>,
+    /// Empty where every value is 1.
+    values: Vec<f64>,
+}
+
+impl Rows {
+    /// Room for all values of the features of `order`.
+    fn new(space: &ProductSpace<'_>, order: &[u32], rows: usize) -> Self {
+        let columns = space.inputs.columns();
+        let mut starts = vec![0u64; rows + 1];
+        for &position in order {
+            let column = &columns.gather(&[position as usize])[0];
+            each_nonzero(column, |row, _| starts[row as usize + 1] += 1);
+        }
+        for i in 0..rows {
+            starts[i + 1] += starts[i];
+        }
+        let held = starts[rows] as usize;
+        let values = vec![0.0; if space.binary { 0 } else { held }];
+        Self { starts, filled: vec![0; rows], ranks: vec![0; held], values }
+    }
+
+    /// Adds a value at the end of a row; returns how many stand before it.
+    fn push(&mut self, row: u32, rank: u32, value: f64) -> u32 {
+        let filled = &mut self.filled[row as usize];
+        let (before, at) = (*filled, self.starts[row as usize] as usize + *filled as usize);
+        *filled += 1;
+        self.ranks[at] = rank;
+        if let Some(place) = self.values.get_mut(at) {
+            *place = value;
+        }
+        before
+    }
+
+    fn range(&self, member: &Member) -> Range<usize> {
+        let start = self.starts[member.row as usize] as usize;
+        start..start + member.before as usize
+    }
+
+    /// Ranks of the features that may be multiplied with an instance of a product.
+    fn ranks(&self, member: &Member) -> &[u32] {
+        &self.ranks[self.range(member)]
+    }
+
+    /// The value of a feature that is not 0 in a row.
+    fn value(&self, row: u32, rank: u32) -> f64 {
+        let start = self.starts[row as usize] as usize;
+        let range = start..start + self.filled[row as usize] as usize;
+        let at = self.ranks[range.clone()].binary_search(&rank);
+        at.map_or(0.0, |k| self.values[range][k])
+    }
+
+    /// Adds `pull` times these features' values to one side of their sums.
+    fn add(&self, member: &Member, pull: f64, side: usize, sums: &mut [[f64; 2]]) {
+        let range = self.range(member);
+        let ranks = &self.ranks[range.clone()];
+        match self.values.get(range) {
+            Some(values) if !self.values.is_empty() => {
+                ranks.iter().zip(values).for_each(|(&rank, x)| sums[rank as usize][side] += pull * x);
+            }
+            _ => ranks.iter().for_each(|&rank| sums[rank as usize][side] += pull),
+        }
+    }
+
+    /// Hands an instance on to the children whose last factor is not 0 there.
+    fn hand_on(&self, member: &Member, slots: &[u32], nodes: &mut [Node]) {
+        let start = self.range(member).start;
+        for (before, &rank) in (0..).zip(self.ranks(member)) {
+            let slot = slots[rank as usize] as usize;
+            if slot > 0 {
+                let x = self.values.get(start + before as usize).copied().unwrap_or(1.0);
+                let node = &mut nodes[slot - 1];
+                node.members.push(Member { row: member.row, before, value: member.value * x });
+                node.ones &= x == 1.0;
+            }
+        }
+    }
+}
