@@ -283,10 +283,11 @@ impl FeatureSpace for GroupSpace<'_> {
         let largest = squares.iter().fold(f64::MIN_POSITIVE, |most, &square| most.max(square));
         let rough: Vec<f32> = squares.iter().map(|square| (square / largest) as f32).collect();
         let (budget, taken) = (budget.min(count), taken_groups(taken));
-        let score = |task: usize| {
-            let mut tops = Tops::new(budget);
+        // Tops go from task to task: the later ones begin with a threshold, and the result is the same however they are shared.
+        let score = |mut tops: Tops<u32>, task: usize| {
             // A rough square below which nobody has a chance.
-            let mut enough = 0.0;
+            let enough_for = |threshold: f64| threshold.max(0.0).powi(2) / largest * (1.0 - ROUGHNESS);
+            let mut enough = enough_for(tops.threshold());
             let groups = task * TASK..count.min((task + 1) * TASK);
             let sums = self.groups.sums(groups.clone(), &rough);
             for (g, sum) in groups.zip(sums) {
@@ -294,12 +295,13 @@ impl FeatureSpace for GroupSpace<'_> {
                 if sum + LOST >= enough * weight {
                     let sum: f64 = self.groups.present(g).iter().map(|&p| squares[p as usize]).sum();
                     tops.offer((sum / weight).sqrt(), g as u32, &taken);
-                    enough = tops.threshold().max(0.0).powi(2) / largest * (1.0 - ROUGHNESS);
+                    enough = enough_for(tops.threshold());
                 }
             }
             tops
         };
-        let tops = (0..count.div_ceil(TASK)).into_par_iter().map(score).reduce_with(Tops::merge);
+        let tasks = (0..count.div_ceil(TASK)).into_par_iter();
+        let tops = tasks.fold(|| Tops::new(budget), score).reduce_with(Tops::merge);
         Ok(WorstCase::new(tops.unwrap_or_else(|| Tops::new(0)), count as u128, Candidate::Group))
     }
 
