@@ -62,6 +62,10 @@ impl<'a> Inputs<'a> {
 
     /// The positions of those features of a range that occur. The range may be far larger than what occurs of it.
     pub(super) fn positions(&self, ids: &Range<u64>) -> Range<usize> {
+        // Most lists name features one by one.
+        if ids.end - ids.start == 1 {
+            return self.columns.position(ids.start).map_or(0..0, |position| position..position + 1);
+        }
         self.before(ids.start)..self.before(ids.end)
     }
 
