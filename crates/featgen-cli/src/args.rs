@@ -233,6 +233,7 @@ impl LearningArgs {
         machine = given(machine, self.inner_decrease, Machine::inner_decrease);
         machine = given(machine, self.gap, Machine::gap);
         machine = given(machine, self.debias, Machine::debias);
+        self.space.check()?;
         machine.validate()?;
         Ok(machine)
     }
@@ -252,51 +253,64 @@ pub(crate) struct SpaceArgs {
     #[arg(long, value_enum, default_value_t = SpaceKind::Linear, help_heading = "Features")]
     pub(crate) space: SpaceKind,
 
-    /// For poly2: the kernel's factor
-    #[arg(
-        long,
-        value_name = "G",
-        default_value_t = 1.0,
-        allow_negative_numbers = true,
-        help_heading = "Features"
-    )]
-    pub(crate) gamma: f64,
+    /// For poly2: the kernel's factor [default: 1]
+    #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Features")]
+    pub(crate) gamma: Option<f64>,
 
-    /// For poly2: the kernel's constant; 0 leaves out single features
-    #[arg(
-        long,
-        value_name = "R",
-        default_value_t = 1.0,
-        allow_negative_numbers = true,
-        help_heading = "Features"
-    )]
-    pub(crate) coef0: f64,
+    /// For poly2: the kernel's constant; 0 leaves out single features [default: 1]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, help_heading = "Features")]
+    pub(crate) coef0: Option<f64>,
 
-    /// For products: how many features are multiplied at most
-    #[arg(long, value_name = "D", default_value_t = 2, help_heading = "Features")]
-    pub(crate) degree: usize,
+    /// For products: how many features are multiplied at most [default: 2]
+    #[arg(long, value_name = "D", help_heading = "Features")]
+    pub(crate) degree: Option<usize>,
 
-    /// For products: leave out what is not 0 in fewer instances than this
-    #[arg(long, value_name = "K", default_value_t = 1, help_heading = "Features")]
-    pub(crate) min_support: usize,
+    /// For products: leave out what is not 0 in fewer instances than this [default: 1]
+    #[arg(long, value_name = "K", help_heading = "Features")]
+    pub(crate) min_support: Option<usize>,
 
-    /// For hik and intersection: how many levels a feature has
-    #[arg(long, value_name = "L", default_value_t = 100, help_heading = "Features")]
-    pub(crate) levels: usize,
+    /// For poly2 and products: only these features may be multiplied, as in a file of --groups
+    #[arg(long, value_name = "FILE", help_heading = "Features")]
+    pub(crate) only: Option<PathBuf>,
 
-    /// For intersection: the power of the features' size
-    #[arg(
-        long,
-        value_name = "A",
-        default_value_t = 1.0,
-        allow_negative_numbers = true,
-        help_heading = "Features"
-    )]
-    pub(crate) power: f64,
+    /// For hik and intersection: how many levels a feature has [default: 100]
+    #[arg(long, value_name = "L", help_heading = "Features")]
+    pub(crate) levels: Option<usize>,
+
+    /// For intersection: the power of the features' size [default: 1]
+    #[arg(long, value_name = "A", allow_negative_numbers = true, help_heading = "Features")]
+    pub(crate) power: Option<f64>,
 
     /// For gaussian: the kernel's width [default: the standard deviation of each feature]
     #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Features")]
     pub(crate) sigma: Option<f64>,
+}
+
+impl SpaceArgs {
+    /// An option of another space would do nothing: it is a mistake.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        use SpaceKind::{Gaussian, Hik, Intersection, Poly2, Products};
+        let options: [(&'static str, bool, &[SpaceKind]); 8] = [
+            ("gamma", self.gamma.is_some(), &[Poly2]),
+            ("coef0", self.coef0.is_some(), &[Poly2]),
+            ("degree", self.degree.is_some(), &[Products]),
+            ("min-support", self.min_support.is_some(), &[Products]),
+            ("only", self.only.is_some(), &[Poly2, Products]),
+            ("levels", self.levels.is_some(), &[Hik, Intersection]),
+            ("power", self.power.is_some(), &[Intersection]),
+            ("sigma", self.sigma.is_some(), &[Gaussian]),
+        ];
+        let name =
+            |kind: &SpaceKind| kind.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        for (option, given, spaces) in options {
+            if given && !spaces.contains(&self.space) {
+                let spaces: Vec<String> = spaces.iter().map(name).collect();
+                let reason = format!("this is for --space {}", spaces.join(" or "));
+                return Err(Error::parameter(option, reason));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -307,7 +321,7 @@ pub(crate) enum SpaceKind {
     Poly2,
     /// Them and all products of up to D different ones, for values within 0 and 1
     Products,
-    /// A rising or falling curve of each feature, as the kernel min(x, z) makes it
+    /// A curve of each feature in many steps, as the kernel min(x, z) makes it
     Hik,
     /// The same for min(|x|^A, |z|^A)
     Intersection,

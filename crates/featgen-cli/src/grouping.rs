@@ -30,24 +30,35 @@ pub(crate) fn space<'a>(
     progress: &Progress,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Chosen<'a>> {
-    let SpaceArgs { space: kind, gamma, coef0, degree, min_support, levels, power, sigma } = args.space;
+    let SpaceArgs { gamma, coef0, degree, min_support, only, levels, power, sigma, .. } = &args.space;
     let inputs = Inputs::new(data);
-    match kind {
+    let only = only.as_ref().map(|file| space::read_features(file, &inputs)).transpose()?;
+    let levels = levels.unwrap_or(100);
+    match args.space.space {
         SpaceKind::Linear => linear(&args.grouping, data, progress),
         _ if args.grouping.groups.is_some() => {
             Err(Error::parameter("groups", "groups are of the features as they are: --space linear"))
         }
         SpaceKind::Poly2 => {
-            let space = PolySpace::new(inputs, gamma, coef0)?;
+            let mut space = PolySpace::new(inputs, gamma.unwrap_or(1.0), coef0.unwrap_or(1.0))?;
+            if let Some(only) = only {
+                space = space.only(only);
+            }
             Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
         }
         SpaceKind::Products => {
-            let space = ProductSpace::new(inputs, degree)?.min_support(min_support);
+            let space = ProductSpace::new(inputs, degree.unwrap_or(2))?;
+            let mut space = space.min_support(min_support.unwrap_or(1));
+            if let Some(only) = only {
+                space = space.only(only);
+            }
             Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
         }
         SpaceKind::Hik => Ok(Chosen::features(AdditiveSpace::hik(inputs, levels)?)),
-        SpaceKind::Intersection => Ok(Chosen::features(AdditiveSpace::intersection(inputs, levels, power)?)),
-        SpaceKind::Gaussian => Ok(Chosen::features(AdditiveSpace::gaussian(inputs, sigma)?)),
+        SpaceKind::Intersection => {
+            Ok(Chosen::features(AdditiveSpace::intersection(inputs, levels, power.unwrap_or(1.0))?))
+        }
+        SpaceKind::Gaussian => Ok(Chosen::features(AdditiveSpace::gaussian(inputs, *sigma)?)),
     }
 }
 

@@ -489,6 +489,62 @@ fn the_demo_finds_what_is_relevant() {
     assert!(shown.contains("of the 5 selected are truly relevant"), "{shown}");
 }
 
+/// A table whose classes depend on a product, and on the size of a feature.
+fn with_product() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = String::from("a,b,c,d,class\n");
+    for row in 0..200 {
+        let [a, b, c, d, ..] = six_features(row).map(|x| (50.0 * (x + 1.0)).round() / 100.0);
+        let class = if a * b > 0.25 || (c - 0.5).abs() < 0.1 { "yes" } else { "no" };
+        table += &format!("{a},{b},{c},{d},{class}\n");
+    }
+    fs::write(folder.path().join("in.csv"), table).unwrap();
+    folder
+}
+
+#[test]
+fn products_are_named_saved_and_predicted() {
+    let folder = with_product();
+    let folder = folder.path();
+    for space in ["poly2", "poly2 --coef0 0", "products --degree 3"] {
+        let report =
+            json(folder, &format!("train in.csv --label class --space {space} --features 3 -B 1 -o model"));
+        let names = selected(&report);
+        assert!(names.iter().any(|name| name == "a*b"), "{space}: {names:?}");
+        let again = json(folder, "predict model in.csv --label class");
+        assert_eq!(again["accuracy"], report["train_accuracy"], "{space}");
+        assert!(report["candidates"].as_u64().unwrap() >= 11, "{space}");
+        assert!(report["rounds"][0]["scored"].as_u64().unwrap() >= 5, "{space}");
+        assert_eq!(timeless(json(folder, "inspect model")), timeless(report));
+    }
+    fs::write(folder.join("some"), "c d\n").unwrap();
+    let report = json(folder, "train in.csv --label class --space poly2 --only some --features 8 -B 4");
+    let products: Vec<String> =
+        selected(&report).into_iter().filter(|name| name.contains(['*', '^'])).collect();
+    assert!(!products.is_empty() && products.iter().all(|name| !name.contains(['a', 'b'])), "{products:?}");
+}
+
+#[test]
+fn curves_are_drawn_saved_and_predicted() {
+    let folder = with_product();
+    let folder = folder.path();
+    for space in ["hik --levels 20", "intersection --power 0.5", "gaussian", "gaussian --sigma 0.3"] {
+        let train = format!("train in.csv --label class --space {space} --features 2 -B 1 -o model");
+        let report = json(folder, &train);
+        assert_eq!(selected(&report).len(), 2, "{space}");
+        for feature in report["selected"].as_array().unwrap() {
+            let points = feature["curve"].as_array().unwrap();
+            assert!(points.len() > 10 && points[0][0] == 0.0 && points[0][1] == 0.0, "{space}");
+        }
+        let again = json(folder, "predict model in.csv --label class");
+        assert_eq!(again["accuracy"], report["train_accuracy"], "{space}");
+        let at_one = json(folder, "predict model in.csv --label class --features 1");
+        assert_eq!(at_one["accuracy"], report["rounds"][0]["accuracy"], "{space}");
+        assert!(stdout(folder, "inspect model").contains('█'), "{space}");
+        assert_eq!(timeless(json(folder, "inspect model")), timeless(report));
+    }
+}
+
 #[test]
 fn every_command_has_help_with_examples() {
     let folder = tempfile::tempdir().unwrap();

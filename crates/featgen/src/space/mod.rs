@@ -18,7 +18,7 @@ pub use additive::{AdditiveSpace, MOST_LEVELS};
 pub(crate) use feature::id_from_one;
 pub use feature::{Feature, Real, Step, Wave};
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
-pub use groupfile::{TreeFormat, read_groups, read_tree};
+pub use groupfile::{TreeFormat, read_features, read_groups, read_tree};
 pub use inputs::Inputs;
 pub use linear::LinearSpace;
 pub use poly::PolySpace;

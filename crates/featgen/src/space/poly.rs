@@ -49,7 +49,7 @@ const ROUNDING: f64 = 1e-9;
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 1 << 12;
 
-const ADVICE: &str = "allow only some inputs to form products, or leave some out";
+const ADVICE: &str = "name the features that may be multiplied with --only";
 
 impl<'a> PolySpace<'a> {
     /// Products of the features of `inputs` for the kernel `(gamma x.z + coef0)^2`.

@@ -55,6 +55,23 @@ fn groups_from(mut source: Source, inputs: &Inputs<'_>, singletons: bool) -> Res
     Ok(groups)
 }
 
+/// Reads a list of features, written as in groups, on any number of lines; returns the ids of those that occur.
+pub fn read_features(path: impl AsRef<Path>, inputs: &Inputs<'_>) -> Result<Vec<u64>> {
+    let source = Source::open(path.as_ref())?;
+    let mut members = Members::new(inputs, source.name());
+    let mut ids = Vec::new();
+    for_each_line(source, |line, text| {
+        members.list((line, text, 0), |range| {
+            ids.extend(inputs.positions(&range).map(|position| inputs.columns().id(position)));
+            Ok(())
+        })
+    })?;
+    if ids.is_empty() {
+        return Err(Error::input(members.file.as_str(), "no features that occur"));
+    }
+    Ok(ids)
+}
+
 /// Reads groups that form a tree; the format is recognised if it is not given. With `singletons`, features in no group
 /// become groups of one.
 pub fn read_tree(

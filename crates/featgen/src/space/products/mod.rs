@@ -60,7 +60,8 @@ struct Known {
 /// Room for rounding between a bound and what it bounds.
 const ROUNDING: f64 = 1e-9;
 
-const ADVICE: &str = "allow a smaller --degree, ask for a larger --min-support, or leave out inputs";
+const ADVICE: &str =
+    "allow a smaller --degree, ask for a larger --min-support, or name few features with --only";
 
 impl<'a> ProductSpace<'a> {
     /// Products of up to `degree` features of `inputs`, whose values must be within 0 and 1.
