@@ -249,7 +249,7 @@ fn part_of_curve(feature: &Feature, x: f64) -> f64 {
     match feature {
         Feature::Step(step) => {
             let size = x.abs().powf(step.power.0) / step.top.0 * f64::from(step.of);
-            let level = if x == 0.0 { 0.0 } else { (size + 0.5).floor().clamp(1.0, step.of.into()) };
+            let level = if x == 0.0 { 0.0 } else { size.round_ties_even().clamp(1.0, step.of.into()) };
             if level >= step.level.into() { (step.top.0 / f64::from(step.of)).sqrt() } else { 0.0 }
         }
         Feature::Wave(wave) => {

@@ -162,7 +162,11 @@ impl<'a> AdditiveSpace<'a> {
 /// A number for every column.
 fn scales(inputs: &Inputs<'_>, scale: impl Fn(usize, &Column) -> Result<f64> + Sync) -> Result<Vec<f64>> {
     let columns = inputs.columns();
-    let one = |position: usize| scale(position, &columns.gather(&[position])[0]);
+    let one = |position: usize| {
+        let column = &columns.gather(&[position])[0];
+        let finite = column.entries().all(|(_, x)| x.is_finite());
+        if finite { scale(position, column) } else { Err(inputs.explain(position)) }
+    };
     (0..columns.len()).into_par_iter().map(one).collect()
 }
 
