@@ -2,13 +2,13 @@
 
 mod args;
 mod demo;
-mod grouping;
 mod inspect;
 mod interrupt;
 mod json;
 mod numbers;
 mod predict;
 mod progress;
+mod space;
 mod style;
 mod summary;
 mod synth;

@@ -16,7 +16,7 @@ use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 use crate::style::Style;
 use crate::summary;
-use crate::{grouping, interrupt, predict};
+use crate::{interrupt, predict, space};
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::talking(&args.talk, args.learning.features);
     let (train, test) = read(args, &progress)?;
     let interrupted = Arc::default();
-    let chosen = grouping::space(&args.learning, &train, &progress, &interrupted)?;
+    let chosen = space::chosen(&args.learning, &train, &progress, &interrupted)?;
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit);
     progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));

@@ -77,8 +77,12 @@ impl Held {
     /// Fetches what is new in a block.
     fn take(&mut self, space: &dyn FeatureSpace, block: &[Candidate]) -> Result<()> {
         let mut unknown = Vec::new();
-        for candidate in block.iter().filter(|candidate| !self.index.contains_key(candidate)) {
+        for candidate in block {
+            if self.index.contains_key(candidate) {
+                continue;
+            }
             let group = space.group(candidate)?;
+            self.index.insert(candidate.clone(), self.taken.len() as u32);
             let first = self.terms.len();
             for feature in group.features {
                 let next = self.columns.len() as u32;
@@ -96,10 +100,6 @@ impl Held {
                 terms: first..self.terms.len(),
                 scale: group.scale,
             });
-        }
-        // Candidates are numbered once all are there, so that one which is twice in a block would be noticed.
-        for number in self.index.len()..self.taken.len() {
-            self.index.insert(self.taken[number].candidate.clone(), number as u32);
         }
         self.cache.extend(space.generate(&unknown)?);
         self.features.extend(unknown);

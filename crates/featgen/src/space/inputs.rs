@@ -119,6 +119,14 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    /// Which columns belong to the features `ids`.
+    pub(super) fn marked(&self, ids: impl IntoIterator<Item = u64>) -> Vec<bool> {
+        let mut marked = vec![false; self.columns.len()];
+        let positions = ids.into_iter().filter_map(|id| self.columns.position(id));
+        positions.for_each(|position| marked[position] = true);
+        marked
+    }
+
     /// The columns of `features`.
     pub fn generate(&self, features: &[Feature]) -> Result<Vec<Column>> {
         let missing = |f: &Feature| Error::Data(format!("no feature {}", self.name(f)));

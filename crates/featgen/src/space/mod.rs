@@ -8,6 +8,7 @@ mod inputs;
 mod linear;
 mod poly;
 mod products;
+mod ranked;
 mod topb;
 mod tree;
 mod work;

@@ -3,10 +3,11 @@
 //!
 //! The score of a pair is `|sum_i v_i x_ij x_ik|`, by Cauchy and Schwarz at most `m_j m_k` with `m_j^2 = sum_i |v_i| x_ij^2`.
 //! If no feature has values of both signs, the terms of the sum are positive where `v_i` is, or the other way round, so
-//! that `m_j^2` may be the larger of the sums over positive and over negative `v_i`. Features come
-//! in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that same order: a
-//! row is read until its features are too small for the pair to be among the best, and the search ends with the first
-//! feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
+//! that `m_j^2` may be the larger of the sums over positive and over negative `v_i`.
+//!
+//! Features come in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that
+//! same order: a row is read until its features are too small for the pair to be among the best, and the search ends with
+//! the first feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,10 +16,10 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::{Limits, Work};
 use super::{Candidate, Feature, FeatureSpace, Group, Inputs, WorstCase};
-use crate::data::Column;
 use crate::error::{Error, Result};
 
 /// The features of the polynomial kernel of degree two.
@@ -72,11 +73,7 @@ impl<'a> PolySpace<'a> {
 
     /// Lets only these inputs, given by their ids, form products and squares.
     pub fn only(mut self, ids: impl IntoIterator<Item = u64>) -> Self {
-        let mut factors = vec![false; self.inputs.columns().len()];
-        for position in ids.into_iter().filter_map(|id| self.inputs.columns().position(id)) {
-            factors[position] = true;
-        }
-        self.factors = Some(factors);
+        self.factors = Some(self.inputs.marked(ids));
         self
     }
 
@@ -233,7 +230,7 @@ struct Search<'a> {
     order: Vec<u32>,
     /// Their bounds.
     bounds: Vec<f64>,
-    rows: Rows,
+    rows: RankedRows,
     tops: Tops<Item>,
     taken: &'a [Item],
     work: Work<'a>,
@@ -248,7 +245,7 @@ impl<'a> Search<'a> {
         taken: &'a [Item],
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
-        let (order, rows, work) = (Vec::new(), Rows::default(), Work::new(&space.limits, ADVICE));
+        let (order, rows, work) = (Vec::new(), RankedRows::default(), Work::new(&space.limits, ADVICE));
         let mut search = Self { space, v, order, bounds: Vec::new(), rows, tops, taken, work };
         let least = search.least_partner(largest);
         search.order = (0..bounds.len() as u32)
@@ -273,7 +270,9 @@ impl<'a> Search<'a> {
     /// Looks at all pairs that may be among the best; returns how many were scored.
     fn run(&mut self) -> Result<u128> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
-        self.rows = Rows::new(self.space, &self.order, self.v);
+        let columns = self.space.inputs.columns();
+        self.rows =
+            RankedRows::new(columns, &self.order, columns.all_ones(), |row| self.v[row as usize] != 0.0);
         while first < self.order.len() {
             // Later features have smaller bounds: if the largest partner is not enough, none is.
             if self.bounds[0] < self.least_partner(self.bounds[first]) {
@@ -281,10 +280,13 @@ impl<'a> Search<'a> {
             }
             let last = self.order.len().min(first + batch);
             let columns = self.columns(first..last);
-            self.rows.insert(first, &columns);
+            for (rank, column) in (first as u32..).zip(&columns) {
+                for &(row, x) in column {
+                    self.rows.push(row, rank, x);
+                }
+            }
             let (tops, pairs) = self.score(first, &columns)?;
-            let merged = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
-            self.tops = merged;
+            self.tops = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
             scored += pairs;
             first = last;
             batch = (2 * batch).min(LARGEST_BATCH);
@@ -292,25 +294,22 @@ impl<'a> Search<'a> {
         Ok(scored)
     }
 
-    /// The columns of some features, without instances that have no dual weight; values times `v`.
-    fn columns(&self, ranks: Range<usize>) -> Vec<Vec<Entry>> {
+    /// The columns of some features, without instances that have no dual weight.
+    fn columns(&self, ranks: Range<usize>) -> Vec<Vec<(u32, f64)>> {
         let one = |&position: &u32| {
-            let weighted = |(i, x): (u32, f64)| {
-                let v = self.v[i as usize];
-                (v != 0.0 && x != 0.0).then_some(Entry { row: i, value: x })
-            };
-            match &self.space.inputs.columns().gather(&[position as usize])[0] {
-                Column::Dense(values) => (0..).zip(values.iter().copied()).filter_map(weighted).collect(),
-                Column::Sparse { rows, values } => {
-                    rows.iter().copied().zip(values.iter().copied()).filter_map(weighted).collect()
+            let mut entries = Vec::new();
+            self.space.inputs.columns().gather(&[position as usize])[0].each_nonzero(|row, x| {
+                if self.v[row as usize] != 0.0 {
+                    entries.push((row, x));
                 }
-            }
+            });
+            entries
         };
         self.order[ranks].par_iter().map(one).collect()
     }
 
     /// Multiplies each of a batch of features, whose ranks begin with `first`, with all before it that may matter.
-    fn score(&self, first: usize, columns: &[Vec<Entry>]) -> Result<(Tops<Item>, u128)> {
+    fn score(&self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
         let width = first + columns.len();
         let budget = self.tops.best.capacity();
         let start = || (Tops::new(budget), 0, vec![0.0; width]);
@@ -327,16 +326,18 @@ impl<'a> Search<'a> {
     fn score_pivot(
         &self,
         rank: usize,
-        column: &[Entry],
+        column: &[(u32, f64)],
         sums: &mut [f64],
         tops: &mut Tops<Item>,
     ) -> Result<u128> {
         let least = self.least_partner(self.bounds[rank]);
         let partners = self.bounds[..rank].partition_point(|&m| m >= least);
         let mut read = 0;
-        for entry in column {
-            let pull = self.v[entry.row as usize] * entry.value;
-            read += self.rows.add(entry.row as usize, partners as u32, pull, sums);
+        for &(row, x) in column {
+            let pull = self.v[row as usize] * x;
+            let count = self.rows.ranks(row).partition_point(|&rank| (rank as usize) < partners);
+            self.rows.each(row, count, |rank, x| sums[rank] += pull * x);
+            read += count;
         }
         self.work.add(read as u64)?;
         let coefficient = self.space.coefficient(Item::Product(0, 1));
@@ -351,74 +352,5 @@ impl<'a> Search<'a> {
             }
         }
         Ok(pairs)
-    }
-}
-
-/// A value of a column.
-struct Entry {
-    row: u32,
-    value: f64,
-}
-
-/// The values of the features taken so far by rows, in order of their ranks.
-#[derive(Default)]
-struct Rows {
-    /// Where each row begins, and how much of it is there.
-    starts: Vec<u64>,
-    filled: Vec<u32>,
-    ranks: Vec<u32>,
-    /// Empty where every value is 1.
-    values: Vec<f64>,
-}
-
-impl Rows {
-    /// Room for all values of the features of `order` in instances with dual weight.
-    fn new(space: &PolySpace<'_>, order: &[u32], v: &[f64]) -> Self {
-        let columns = space.inputs.columns();
-        let mut starts = vec![0u64; v.len() + 1];
-        let mut room = |i: usize| starts[i + 1] += u64::from(v[i] != 0.0);
-        for &position in order {
-            match &columns.gather(&[position as usize])[0] {
-                Column::Dense(_) => (0..v.len()).for_each(&mut room),
-                Column::Sparse { rows, .. } => rows.iter().for_each(|&i| room(i as usize)),
-            }
-        }
-        for i in 0..v.len() {
-            starts[i + 1] += starts[i];
-        }
-        let held = starts[v.len()] as usize;
-        let values = vec![0.0; if columns.all_ones() { 0 } else { held }];
-        Self { starts, filled: vec![0; v.len()], ranks: vec![0; held], values }
-    }
-
-    /// Adds the columns of features whose ranks begin with `first`.
-    fn insert(&mut self, first: usize, columns: &[Vec<Entry>]) {
-        for (rank, column) in (first as u32..).zip(columns) {
-            for entry in column {
-                let filled = &mut self.filled[entry.row as usize];
-                let at = self.starts[entry.row as usize] as usize + *filled as usize;
-                *filled += 1;
-                self.ranks[at] = rank;
-                if let Some(value) = self.values.get_mut(at) {
-                    *value = entry.value;
-                }
-            }
-        }
-    }
-
-    /// Adds `pull` times the values of a row to `sums`, for the features whose rank is below `end`; says how many they are.
-    fn add(&self, row: usize, end: u32, pull: f64, sums: &mut [f64]) -> usize {
-        let start = self.starts[row] as usize;
-        let range = start..start + self.filled[row] as usize;
-        let count = self.ranks[range].partition_point(|&rank| rank < end);
-        let range = start..start + count;
-        let ranks = &self.ranks[range.clone()];
-        match self.values.get(range) {
-            Some(values) if !self.values.is_empty() => {
-                ranks.iter().zip(values).for_each(|(&rank, x)| sums[rank as usize] += pull * x);
-            }
-            _ => ranks.iter().for_each(|&rank| sums[rank as usize] += pull),
-        }
-        count
     }
 }

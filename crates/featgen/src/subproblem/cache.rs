@@ -62,12 +62,11 @@ impl Cache {
     /// Adds columns. Once one of them is not written down, none is.
     pub fn extend(&mut self, new: Vec<Operator>) {
         let written = |operator| match operator {
-            Operator::Column(column) => Ok(column),
-            other => Err(other),
+            Operator::Column(column) => Some(column),
+            Operator::Steps { .. } | Operator::Waves { .. } => None,
         };
         if !self.has_operators() && new.iter().all(|operator| matches!(operator, Operator::Column(_))) {
-            return self
-                .extend_written(new.into_iter().filter_map(|operator| written(operator).ok()).collect());
+            return self.extend_written(new.into_iter().filter_map(written).collect());
         }
         let column = |values: Vec<f64>| Operator::Column(Column::Dense(values));
         let mut operators: Vec<Operator> =

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{ProductSpace, each_nonzero};
+use super::ProductSpace;
 use crate::data::Column;
 use crate::error::{Error, Result};
 use crate::space::Feature;
@@ -59,7 +59,7 @@ impl ProductSpace<'_> {
 
 fn nonzeros(column: &Column) -> Vec<(u32, f64)> {
     let mut values = Vec::new();
-    each_nonzero(column, |row, x| values.push((row, x)));
+    column.each_nonzero(|row, x| values.push((row, x)));
     values
 }
 

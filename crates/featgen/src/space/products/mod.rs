@@ -100,11 +100,7 @@ impl<'a> ProductSpace<'a> {
 
     /// Lets only these inputs, given by their ids, form products. The others are still proposed for themselves.
     pub fn only(mut self, ids: impl IntoIterator<Item = u64>) -> Self {
-        let mut allowed = vec![false; self.inputs.columns().len()];
-        for position in ids.into_iter().filter_map(|id| self.inputs.columns().position(id)) {
-            allowed[position] = true;
-        }
-        self.allowed = Some(allowed);
+        self.allowed = Some(self.inputs.marked(ids));
         self.factors = self.distinct_factors();
         self
     }
@@ -181,7 +177,7 @@ impl<'a> ProductSpace<'a> {
         }
         let mut key = Key::default();
         for column in self.inputs.generate(std::slice::from_ref(feature))? {
-            each_nonzero(&column, |row, value| key.add(row, value));
+            column.each_nonzero(|row, value| key.add(row, value));
         }
         cache.insert(feature.clone(), key);
         Ok(Some(key))
@@ -228,7 +224,7 @@ impl<'a> ProductSpace<'a> {
         }
         let sums = |column: &Column| {
             let mut sums = [0.0; 2];
-            each_nonzero(column, |row, x| {
+            column.each_nonzero(|row, x| {
                 let v = v[row as usize];
                 sums[usize::from(v < 0.0)] += v.abs() * x;
             });
@@ -297,18 +293,6 @@ fn binomial(m: u128, d: u128) -> u128 {
     ways
 }
 
-/// Every value that is not 0, in order of rows.
-fn each_nonzero(column: &Column, mut each: impl FnMut(u32, f64)) {
-    match column {
-        Column::Dense(values) => {
-            (0..).zip(values).filter(|(_, x)| **x != 0.0).for_each(|(row, &x)| each(row, x));
-        }
-        Column::Sparse { rows, values } => {
-            rows.iter().zip(values).filter(|(_, x)| **x != 0.0).for_each(|(&row, &x)| each(row, x));
-        }
-    }
-}
-
 /// One pass over all values: what is known of each column.
 fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
     let columns = inputs.columns();
@@ -317,7 +301,7 @@ fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
         let positions: Vec<usize> = (b * batch..b * batch + known.len()).collect();
         let mut bad = None;
         for ((column, known), &position) in columns.gather(&positions).iter().zip(known).zip(&positions) {
-            each_nonzero(column, |row, x| {
+            column.each_nonzero(|row, x| {
                 if !(0.0..=1.0).contains(&x) {
                     bad.get_or_insert((position, row, x));
                 }

@@ -20,8 +20,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::distinct::{Found, Item, Key, Tops};
-use super::{ProductSpace, ROUNDING, each_nonzero};
+use super::{ProductSpace, ROUNDING};
 use crate::error::Result;
+use crate::space::ranked::RankedRows;
 use crate::space::work::Work;
 
 /// Features that are taken together: first few, for the first products decide how much can be skipped; later many.
@@ -44,7 +45,7 @@ pub(super) struct Search<'a> {
     order: Vec<u32>,
     /// Their bounds.
     bounds: Vec<f64>,
-    rows: Rows,
+    rows: RankedRows,
     tops: Tops,
     taken: &'a HashSet<Key>,
     work: &'a Work<'a>,
@@ -58,6 +59,21 @@ struct Member {
     before: u32,
     /// The product of the factors in the order in which they came; it may differ in the last digits from that in order of ids.
     value: f64,
+}
+
+impl Member {
+    /// Hands an instance on to the children whose last factor is not 0 there.
+    fn hand_on(&self, rows: &RankedRows, slots: &[u32], nodes: &mut [Node]) {
+        for (before, &rank) in (0..self.before).zip(rows.ranks(self.row)) {
+            let slot = slots[rank as usize] as usize;
+            if slot > 0 {
+                let x = rows.value(self.row, before as usize);
+                let node = &mut nodes[slot - 1];
+                node.members.push(Self { row: self.row, before, value: self.value * x });
+                node.ones &= x == 1.0;
+            }
+        }
+    }
 }
 
 /// Where a product is not 0: first the instances with dual weight, then the others; each in order.
@@ -111,7 +127,7 @@ impl<'a> Search<'a> {
         let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
         order.par_sort_unstable_by(by_bound);
         let bounds = order.iter().map(|&p| bounds[p as usize]).collect();
-        Self { space, v, order, bounds, rows: Rows::default(), tops, taken, work }
+        Self { space, v, order, bounds, rows: RankedRows::default(), tops, taken, work }
     }
 
     pub(super) fn into_tops(self) -> Tops {
@@ -121,7 +137,8 @@ impl<'a> Search<'a> {
     /// Looks at all products of two and more that may be among the best; returns how many were scored.
     pub(super) fn run(&mut self) -> Result<u128> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
-        self.rows = Rows::new(self.space, &self.order, self.v.len());
+        let columns = self.space.inputs.columns();
+        self.rows = RankedRows::new(columns, &self.order, self.space.binary, |_| true);
         // Later features have smaller bounds.
         while first < self.order.len() && reaches(self.bounds[first], self.tops.threshold()) {
             let last = self.order.len().min(first + batch);
@@ -140,7 +157,7 @@ impl<'a> Search<'a> {
         let columns = self.space.inputs.columns();
         let gather = |&position: &u32| {
             let mut values = Vec::new();
-            each_nonzero(&columns.gather(&[position as usize])[0], |row, x| values.push((row, x)));
+            columns.gather(&[position as usize])[0].each_nonzero(|row, x| values.push((row, x)));
             values
         };
         let values: Vec<Vec<(u32, f64)>> = self.order[ranks.clone()].par_iter().map(gather).collect();
@@ -268,7 +285,9 @@ impl<'s, 't> Walk<'s, 't> {
             values += u64::from(member.before);
             let v = self.search.v[member.row as usize];
             let side = usize::from(v < 0.0);
-            self.search.rows.add(member, v.abs() * member.value, side, &mut self.scratch.sums);
+            let (pull, sums) = (v.abs() * member.value, &mut self.scratch.sums);
+            let rows = &self.search.rows;
+            rows.each(member.row, member.before as usize, |rank, x| sums[rank][side] += pull * x);
         }
         self.report(values)?;
         let last = self.path.last().map_or(0, |&rank| rank as usize);
@@ -279,7 +298,8 @@ impl<'s, 't> Walk<'s, 't> {
         } else {
             let rows = &self.search.rows;
             for member in &node.members[..node.active] {
-                rows.ranks(member).iter().for_each(|&rank| self.collect(rank, &mut children));
+                let before = &rows.ranks(member.row)[..member.before as usize];
+                before.iter().for_each(|&rank| self.collect(rank, &mut children));
             }
         }
         let by_reach = |a: &Child, b: &Child| b.reach.total_cmp(&a.reach).then(a.rank.cmp(&b.rank));
@@ -309,9 +329,9 @@ impl<'s, 't> Walk<'s, 't> {
         }
         let mut nodes: Vec<Node> = children.iter().map(|_| Node::default()).collect();
         let (active, idle) = node.members.split_at(node.active);
-        active.iter().for_each(|member| self.search.rows.hand_on(member, slots, &mut nodes));
+        active.iter().for_each(|member| member.hand_on(&self.search.rows, slots, &mut nodes));
         nodes.iter_mut().for_each(|next| next.active = next.members.len());
-        idle.iter().for_each(|member| self.search.rows.hand_on(member, slots, &mut nodes));
+        idle.iter().for_each(|member| member.hand_on(&self.search.rows, slots, &mut nodes));
         children.iter().for_each(|child| slots[child.rank as usize] = 0);
         nodes
     }
@@ -332,6 +352,12 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
+    /// The value of a feature in a row.
+    fn value(&self, row: u32, rank: u32) -> f64 {
+        let rows = &self.search.rows;
+        rows.ranks(row).binary_search(&rank).map_or(0.0, |at| rows.value(row, at))
+    }
+
     /// The sums, the key and the support of a product, from its values as they are generated: multiplied in order of ids,
     /// added in order of instances. So equal columns have equal scores, whatever they are products of.
     fn evaluate(&self, child: &Child, node: &Node, factors: &[(u32, u32)]) -> ([f64; 2], Key, usize) {
@@ -342,7 +368,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
         let (mut sums, mut support) = ([0.0; 2], 0);
         for member in &node.members {
-            let value = factors.iter().map(|factor| self.search.rows.value(member.row, factor.1)).product();
+            let value = factors.iter().map(|factor| self.value(member.row, factor.1)).product();
             if value != 0.0 {
                 let v = self.search.v[member.row as usize];
                 sums[usize::from(v < 0.0)] += v.abs() * value;
@@ -351,90 +377,5 @@ impl<'s, 't> Walk<'s, 't> {
             }
         }
         (sums, key, support)
-    }
-}
-
-/// The values of the features taken so far by rows, in order of their ranks.
-#[derive(Default)]
-struct Rows {
-    /// Where each row begins, and how much of it is there.
-    starts: Vec<u64>,
-    filled: Vec<u32>,
-    ranks: Vec<u32>,
-    /// Empty where every value is 1.
-    values: Vec<f64>,
-}
-
-impl Rows {
-    /// Room for all values of the features of `order`.
-    fn new(space: &ProductSpace<'_>, order: &[u32], rows: usize) -> Self {
-        let columns = space.inputs.columns();
-        let mut starts = vec![0u64; rows + 1];
-        for &position in order {
-            let column = &columns.gather(&[position as usize])[0];
-            each_nonzero(column, |row, _| starts[row as usize + 1] += 1);
-        }
-        for i in 0..rows {
-            starts[i + 1] += starts[i];
-        }
-        let held = starts[rows] as usize;
-        let values = vec![0.0; if space.binary { 0 } else { held }];
-        Self { starts, filled: vec![0; rows], ranks: vec![0; held], values }
-    }
-
-    /// Adds a value at the end of a row; returns how many stand before it.
-    fn push(&mut self, row: u32, rank: u32, value: f64) -> u32 {
-        let filled = &mut self.filled[row as usize];
-        let (before, at) = (*filled, self.starts[row as usize] as usize + *filled as usize);
-        *filled += 1;
-        self.ranks[at] = rank;
-        if let Some(place) = self.values.get_mut(at) {
-            *place = value;
-        }
-        before
-    }
-
-    fn range(&self, member: &Member) -> Range<usize> {
-        let start = self.starts[member.row as usize] as usize;
-        start..start + member.before as usize
-    }
-
-    /// Ranks of the features that may be multiplied with an instance of a product.
-    fn ranks(&self, member: &Member) -> &[u32] {
-        &self.ranks[self.range(member)]
-    }
-
-    /// The value of a feature that is not 0 in a row.
-    fn value(&self, row: u32, rank: u32) -> f64 {
-        let start = self.starts[row as usize] as usize;
-        let range = start..start + self.filled[row as usize] as usize;
-        let at = self.ranks[range.clone()].binary_search(&rank);
-        at.map_or(0.0, |k| self.values[range][k])
-    }
-
-    /// Adds `pull` times these features' values to one side of their sums.
-    fn add(&self, member: &Member, pull: f64, side: usize, sums: &mut [[f64; 2]]) {
-        let range = self.range(member);
-        let ranks = &self.ranks[range.clone()];
-        match self.values.get(range) {
-            Some(values) if !self.values.is_empty() => {
-                ranks.iter().zip(values).for_each(|(&rank, x)| sums[rank as usize][side] += pull * x);
-            }
-            _ => ranks.iter().for_each(|&rank| sums[rank as usize][side] += pull),
-        }
-    }
-
-    /// Hands an instance on to the children whose last factor is not 0 there.
-    fn hand_on(&self, member: &Member, slots: &[u32], nodes: &mut [Node]) {
-        let start = self.range(member).start;
-        for (before, &rank) in (0..).zip(self.ranks(member)) {
-            let slot = slots[rank as usize] as usize;
-            if slot > 0 {
-                let x = self.values.get(start + before as usize).copied().unwrap_or(1.0);
-                let node = &mut nodes[slot - 1];
-                node.members.push(Member { row: member.row, before, value: member.value * x });
-                node.ones &= x == 1.0;
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! The space that the user's options describe: features one by one, or groups of them.
+//! The space that the user's options describe: features one by one, groups of them, products or curves.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ pub(crate) struct Chosen<'a> {
 }
 
 /// The space that `args` ask for. Its searches end when `interrupted` is set.
-pub(crate) fn space<'a>(
+pub(crate) fn chosen<'a>(
     args: &LearningArgs,
     data: &'a Dataset,
     progress: &Progress,
