@@ -40,6 +40,13 @@ impl Labels {
         Self { classes, codes, weights: None }
     }
 
+    /// From two classes in their order and, for every instance, whether it is of the second. Classes are not looked at:
+    /// whoever has them knows that they differ.
+    pub fn of_two(classes: [String; 2], second: impl IntoIterator<Item = bool>) -> Self {
+        let codes = second.into_iter().map(u32::from).collect();
+        Self { classes: classes.into(), codes, weights: None }
+    }
+
     /// Gives every instance a weight that multiplies its cost.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
         if weights.len() != self.codes.len() {

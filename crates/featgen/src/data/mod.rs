@@ -18,7 +18,7 @@ pub use bins::Bins;
 pub use dense::{Dense, Layout, Real};
 pub(crate) use labels::same_number;
 pub use labels::{Binary, ClassWeights, Labels};
-pub use sparse::{Sparse, SparseRows, Values};
+pub use sparse::{Sparse, SparseRows, SparseView, Values, ValuesView};
 
 use crate::error::Result;
 

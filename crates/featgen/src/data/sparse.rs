@@ -18,6 +18,28 @@ pub enum Values {
 }
 
 impl Values {
+    /// The same, borrowed.
+    pub fn view(&self) -> ValuesView<'_> {
+        match self {
+            Self::Ones => ValuesView::Ones,
+            Self::F32(x) => ValuesView::F32(x),
+            Self::F64(x) => ValuesView::F64(x),
+        }
+    }
+}
+
+/// The values of sparse storage, wherever they are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ValuesView<'a> {
+    /// Every stored value is 1.
+    Ones,
+    /// 32-bit floats.
+    F32(&'a [f32]),
+    /// 64-bit floats.
+    F64(&'a [f64]),
+}
+
+impl ValuesView<'_> {
     /// The value at `k`.
     #[inline]
     pub fn get(&self, k: usize) -> f64 {
@@ -53,30 +75,7 @@ impl Sparse {
         indices: Vec<u32>,
         values: Values,
     ) -> Result<Self> {
-        let wrong = |what: &str| Err(Error::Data(format!("sparse columns: {what}")));
-        let held = indices.len();
-        let stored = match &values {
-            Values::Ones => held,
-            Values::F32(x) => x.len(),
-            Values::F64(x) => x.len(),
-        };
-        if u32::try_from(rows).is_err() {
-            return wrong("more rows than 32 bits can count");
-        }
-        if stored != held || pointers.len() != ids.len() + 1 {
-            return wrong("arrays of different lengths");
-        }
-        if pointers[0] != 0 || pointers[ids.len()] != held as u64 || !pointers.is_sorted() {
-            return wrong("pointers must rise from 0 to the number of values");
-        }
-        if !ids.windows(2).all(|w| w[0] < w[1]) || ids.last().is_some_and(|&id| id >= dimension) {
-            return wrong("ids must increase and stay below the dimension");
-        }
-        let increasing =
-            |w: &[u64]| indices[w[0] as usize..w[1] as usize].windows(2).all(|pair| pair[0] < pair[1]);
-        if !pointers.windows(2).all(increasing) || indices.iter().any(|&i| i as usize >= rows) {
-            return wrong("rows of a column must increase and exist");
-        }
+        SparseView::new(rows, dimension, Some(&ids), &pointers, &indices, values.view())?;
         Ok(Self { rows, dimension, ids, pointers, indices, values })
     }
 
@@ -95,39 +94,25 @@ impl Sparse {
         Self { rows, dimension, ids, pointers, indices, values }
     }
 
-    fn range(&self, position: usize) -> Range<usize> {
-        self.pointers[position] as usize..self.pointers[position + 1] as usize
+    /// The same, borrowed.
+    pub fn view(&self) -> SparseView<'_> {
+        SparseView {
+            rows: self.rows,
+            dimension: self.dimension,
+            ids: Some(&self.ids),
+            pointers: &self.pointers,
+            indices: &self.indices,
+            values: self.values.view(),
+        }
     }
 
     /// The same values by rows, for whoever must read an instance's features together. Twice the memory while both live.
     pub fn to_rows(&self) -> SparseRows {
-        let mut pointers = vec![0u64; self.rows + 1];
-        for &i in &self.indices {
-            pointers[i as usize + 1] += 1;
-        }
-        for i in 0..self.rows {
-            pointers[i + 1] += pointers[i];
-        }
-        let mut next: Vec<u64> = pointers[..self.rows].to_vec();
-        let mut positions = vec![0u32; self.indices.len()];
-        let mut from = vec![0u64; self.indices.len()];
-        for position in 0..self.ids.len() {
-            for k in self.range(position) {
-                let slot = &mut next[self.indices[k] as usize];
-                positions[*slot as usize] = position as u32;
-                from[*slot as usize] = k as u64;
-                *slot += 1;
-            }
-        }
-        let values = match &self.values {
-            Values::Ones => Values::Ones,
-            Values::F32(x) => Values::F32(from.iter().map(|&k| x[k as usize]).collect()),
-            Values::F64(x) => Values::F64(from.iter().map(|&k| x[k as usize]).collect()),
-        };
-        SparseRows { pointers, positions, values }
+        self.view().to_rows()
     }
 }
 
+/// Everything is done by the view.
 impl Columns for Sparse {
     fn rows(&self) -> usize {
         self.rows
@@ -150,16 +135,159 @@ impl Columns for Sparse {
     }
 
     fn position(&self, id: u64) -> Option<usize> {
-        // Before a column there are at most as many others as its id says, and at most all that never occur are missing:
-        // where nearly every feature occurs, as in large group lists, this leaves little to search.
-        let missing = self.dimension - self.ids.len() as u64;
-        let last = usize::try_from(id).unwrap_or(usize::MAX).saturating_add(1).min(self.ids.len());
-        let first = usize::try_from(id.saturating_sub(missing)).unwrap_or(usize::MAX).min(last);
-        self.ids[first..last].binary_search(&id).ok().map(|k| first + k)
+        self.view().position(id)
     }
 
     fn batch(&self) -> usize {
-        let per_column = (self.nonzeros() / self.ids.len().max(1) as u64).max(1);
+        self.view().batch()
+    }
+
+    fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        self.view().dots(range, v, out);
+    }
+
+    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
+        self.view().square_dots(range, v)
+    }
+
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+        self.view().histogram(position, v, bins, sums);
+    }
+
+    fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
+        self.view().short_column(position, most, out)
+    }
+
+    fn all_ones(&self) -> bool {
+        self.view().all_ones()
+    }
+
+    fn gather(&self, positions: &[usize]) -> Vec<Column> {
+        self.view().gather(positions)
+    }
+}
+
+/// Compressed sparse columns over borrowed arrays: what [`Sparse`] holds, or arrays of another program.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SparseView<'a> {
+    rows: usize,
+    dimension: u64,
+    /// `None` if every feature has a column, empty or not.
+    ids: Option<&'a [u64]>,
+    pointers: &'a [u64],
+    indices: &'a [u32],
+    values: ValuesView<'a>,
+}
+
+impl<'a> SparseView<'a> {
+    /// From its parts. `ids` increase, and may be left out if every feature has a column; column `k` holds rows
+    /// `indices[pointers[k]..pointers[k + 1]]`, increasing.
+    pub fn new(
+        rows: usize,
+        dimension: u64,
+        ids: Option<&'a [u64]>,
+        pointers: &'a [u64],
+        indices: &'a [u32],
+        values: ValuesView<'a>,
+    ) -> Result<Self> {
+        let wrong = |what: &str| Err(Error::Data(format!("sparse columns: {what}")));
+        let held = indices.len();
+        let stored = match &values {
+            ValuesView::Ones => held,
+            ValuesView::F32(x) => x.len(),
+            ValuesView::F64(x) => x.len(),
+        };
+        let columns = ids.map_or(dimension, |ids| ids.len() as u64);
+        if u32::try_from(rows).is_err() {
+            return wrong("more rows than 32 bits can count");
+        }
+        if stored != held || columns.checked_add(1) != Some(pointers.len() as u64) {
+            return wrong("arrays of different lengths");
+        }
+        if pointers[0] != 0 || pointers.last() != Some(&(held as u64)) || !pointers.is_sorted() {
+            return wrong("pointers must rise from 0 to the number of values");
+        }
+        let ids_fit =
+            |ids: &[u64]| ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&id| id < dimension);
+        if !ids.is_none_or(ids_fit) {
+            return wrong("ids must increase and stay below the dimension");
+        }
+        let increasing =
+            |w: &[u64]| indices[w[0] as usize..w[1] as usize].windows(2).all(|pair| pair[0] < pair[1]);
+        if !pointers.windows(2).all(increasing) || indices.iter().any(|&i| i as usize >= rows) {
+            return wrong("rows of a column must increase and exist");
+        }
+        Ok(Self { rows, dimension, ids, pointers, indices, values })
+    }
+
+    fn range(&self, position: usize) -> Range<usize> {
+        self.pointers[position] as usize..self.pointers[position + 1] as usize
+    }
+
+    /// The same values by rows, for whoever must read an instance's features together. Twice the memory while both live.
+    pub fn to_rows(&self) -> SparseRows {
+        let mut pointers = vec![0u64; self.rows + 1];
+        for &i in self.indices {
+            pointers[i as usize + 1] += 1;
+        }
+        for i in 0..self.rows {
+            pointers[i + 1] += pointers[i];
+        }
+        let mut next: Vec<u64> = pointers[..self.rows].to_vec();
+        let mut positions = vec![0u32; self.indices.len()];
+        let mut from = vec![0u64; self.indices.len()];
+        for position in 0..self.len() {
+            for k in self.range(position) {
+                let slot = &mut next[self.indices[k] as usize];
+                positions[*slot as usize] = position as u32;
+                from[*slot as usize] = k as u64;
+                *slot += 1;
+            }
+        }
+        let values = match self.values {
+            ValuesView::Ones => Values::Ones,
+            ValuesView::F32(x) => Values::F32(from.iter().map(|&k| x[k as usize]).collect()),
+            ValuesView::F64(x) => Values::F64(from.iter().map(|&k| x[k as usize]).collect()),
+        };
+        SparseRows { pointers, positions, values }
+    }
+}
+
+impl Columns for SparseView<'_> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn len(&self) -> usize {
+        self.pointers.len() - 1
+    }
+
+    fn dimension(&self) -> u64 {
+        self.dimension
+    }
+
+    fn nonzeros(&self) -> u64 {
+        self.indices.len() as u64
+    }
+
+    fn id(&self, position: usize) -> u64 {
+        self.ids.map_or(position as u64, |ids| ids[position])
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        let Some(ids) = self.ids else {
+            return usize::try_from(id).ok().filter(|_| id < self.dimension);
+        };
+        // Before a column there are at most as many others as its id says, and at most all that never occur are missing:
+        // where nearly every feature occurs, as in large group lists, this leaves little to search.
+        let missing = self.dimension - ids.len() as u64;
+        let last = usize::try_from(id).unwrap_or(usize::MAX).saturating_add(1).min(ids.len());
+        let first = usize::try_from(id.saturating_sub(missing)).unwrap_or(usize::MAX).min(last);
+        ids[first..last].binary_search(&id).ok().map(|k| first + k)
+    }
+
+    fn batch(&self) -> usize {
+        let per_column = (self.nonzeros() / self.len().max(1) as u64).max(1);
         (BATCH_VALUES / per_column).clamp(16, 1 << 14) as usize
     }
 
@@ -167,10 +295,10 @@ impl Columns for Sparse {
         for (out, position) in out.iter_mut().zip(range) {
             let at = self.range(position);
             let rows = &self.indices[at.clone()];
-            *out = match &self.values {
-                Values::Ones => kernels::sum_at(rows, v),
-                Values::F32(x) => kernels::dot_sparse(rows, &x[at], v),
-                Values::F64(x) => kernels::dot_sparse(rows, &x[at], v),
+            *out = match self.values {
+                ValuesView::Ones => kernels::sum_at(rows, v),
+                ValuesView::F32(x) => kernels::dot_sparse(rows, &x[at], v),
+                ValuesView::F64(x) => kernels::dot_sparse(rows, &x[at], v),
             };
         }
     }
@@ -191,12 +319,12 @@ impl Columns for Sparse {
         let at = self.range(position);
         let rows = &self.indices[at.clone()];
         let mut add = |k: usize, i: u32, x: f64| sums[2 * bins.index(x) + k % 2] += v[i as usize];
-        match &self.values {
-            Values::Ones => rows.iter().enumerate().for_each(|(k, &i)| add(k, i, 1.0)),
-            Values::F32(x) => {
+        match self.values {
+            ValuesView::Ones => rows.iter().enumerate().for_each(|(k, &i)| add(k, i, 1.0)),
+            ValuesView::F32(x) => {
                 rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x.into()))
             }
-            Values::F64(x) => rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x)),
+            ValuesView::F64(x) => rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x)),
         }
     }
 
@@ -211,7 +339,7 @@ impl Columns for Sparse {
     }
 
     fn all_ones(&self) -> bool {
-        self.values == Values::Ones
+        self.values == ValuesView::Ones
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
@@ -246,6 +374,6 @@ impl SparseRows {
     /// The columns (by position, increasing) and values of row `i`.
     pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let at = self.pointers[i] as usize..self.pointers[i + 1] as usize;
-        at.map(|k| (self.positions[k] as usize, self.values.get(k)))
+        at.map(|k| (self.positions[k] as usize, self.values.view().get(k)))
     }
 }

@@ -31,8 +31,7 @@ impl Model {
     /// Writes the model to a file, which appears whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         write_whole(path.as_ref(), |out| {
-            let written = Written { format: FORMAT, version: VERSION, model: self };
-            serde_json::to_writer_pretty(&mut *out, &written)?;
+            serde_json::to_writer_pretty(&mut *out, &self.written())?;
             out.write_all(b"\n")
         })
     }
@@ -41,25 +40,39 @@ impl Model {
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let name = path.as_ref().display().to_string();
         let text = std::fs::read(&path).map_err(|e| Error::io(&name, e))?;
+        Self::from_json(&text, &name)
+    }
+
+    /// What a file holds, on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&self.written()).expect("a model can always be written")
+    }
+
+    /// From what a file holds; `name` is for messages.
+    pub fn from_json(text: &[u8], name: &str) -> Result<Self> {
         let wrong = |e: serde_json::Error| {
             // The library's message ends with the position, which stands in front already.
             let message = e.to_string();
             let reason = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            let place = Place::at(&*name, e.line().max(1) as u64, e.column().max(1) as u64);
+            let place = Place::at(name, e.line().max(1) as u64, e.column().max(1) as u64);
             Error::input(place, format!("not a model: {reason}"))
         };
-        let header: Header = serde_json::from_slice(&text).map_err(wrong)?;
+        let header: Header = serde_json::from_slice(text).map_err(wrong)?;
         match (header.format.as_deref(), header.version) {
             (Some(FORMAT), Some(VERSION)) => {}
             (Some(FORMAT), Some(version)) => {
                 let reason = format!("the model has version {version}; this featgen reads version {VERSION}");
-                return Err(Error::input(name.as_str(), reason));
+                return Err(Error::input(name, reason));
             }
-            _ => return Err(Error::input(name.as_str(), "not a featgen model")),
+            _ => return Err(Error::input(name, "not a featgen model")),
         }
-        let model: Self = serde_json::from_slice(&text).map_err(wrong)?;
-        model.check().map_err(|reason| Error::input(name.as_str(), reason))?;
+        let model: Self = serde_json::from_slice(text).map_err(wrong)?;
+        model.check().map_err(|reason| Error::input(name, reason))?;
         Ok(model)
+    }
+
+    fn written(&self) -> Written<'_> {
+        Written { format: FORMAT, version: VERSION, model: self }
     }
 
     /// What the types cannot say, so that a damaged file is refused here and not somewhere deep.

@@ -7,7 +7,7 @@ use super::{Model, Term};
 use crate::data::{Column, Dataset};
 use crate::error::{Error, Result};
 use crate::loss;
-use crate::space::Feature;
+use crate::space::{Feature, Inputs};
 
 /// How good predictions are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,9 +22,15 @@ pub struct Scores {
 impl Model {
     /// The decision value of every instance. Features that the data lack count as 0; others of the data are ignored.
     pub fn decision(&self, data: &Dataset) -> Result<Vec<f64>> {
-        let by_name = self.by_name && data.names.identify();
+        self.decision_on(&Inputs::new(data), &data.source)
+    }
+
+    /// The same for any storage; `source` is for messages.
+    pub fn decision_on(&self, inputs: &Inputs<'_>, source: &str) -> Result<Vec<f64>> {
+        let columns = inputs.columns();
+        let by_name = self.by_name && inputs.named();
         let index: HashMap<&str, u64> = if by_name {
-            data.names.list().iter().zip(0..).map(|(name, id)| (name.as_str(), id)).collect()
+            inputs.names().iter().zip(0..).map(|(name, id)| (name.as_str(), id)).collect()
         } else {
             HashMap::new()
         };
@@ -35,9 +41,9 @@ impl Model {
             .collect();
         let position = |id: u64| {
             let id = if by_name { known.get(&id).copied() } else { Some(id) };
-            id.and_then(|id| data.columns.position(id))
+            id.and_then(|id| columns.position(id))
         };
-        let mut f = vec![-self.bias; data.columns.rows()];
+        let mut f = vec![-self.bias; columns.rows()];
         let weighty: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();
         // The parts of a curve stand together, and are evaluated together: a look-up per value.
         let same_curve = |a: &&Term, b: &&Term| {
@@ -49,8 +55,8 @@ impl Model {
                 Some(_) => &Feature::Input(terms[0].feature.inputs()[0]),
                 None => &terms[0].feature,
             };
-            let Some(column) = feature.column(&*data.columns, position) else { continue };
-            check_finite(&column, &terms[0].name, &data.source)?;
+            let Some(column) = feature.column(columns, position) else { continue };
+            check_finite(&column, &terms[0].name, source)?;
             match curve {
                 Some(curve) => column.map(|x| curve.at(x)).add_to(1.0, &mut f),
                 None => column.add_to(terms[0].weight, &mut f),

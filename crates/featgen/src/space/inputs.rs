@@ -29,6 +29,11 @@ impl<'a> Inputs<'a> {
         Self { columns, names: None }
     }
 
+    /// The features of any storage, called by `names`.
+    pub fn called(columns: &'a dyn Columns, names: &'a Names) -> Self {
+        Self { columns, names: Some(names) }
+    }
+
     /// Where the values are.
     pub fn columns(&self) -> &'a dyn Columns {
         self.columns

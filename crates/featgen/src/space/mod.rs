@@ -72,7 +72,7 @@ impl Group {
 /// A set of candidates to choose from, each with a score for a given `v = alpha * y`.
 ///
 /// Two operations are all the machine needs: find the best-scored candidates, and generate their columns.
-pub trait FeatureSpace: Sync {
+pub trait FeatureSpace: Send + Sync {
     /// The input features that everything is made of.
     fn inputs(&self) -> &Inputs<'_>;
 

@@ -1,0 +1,80 @@
+//! Arrays of Python as storage: borrowed, never copied.
+
+use featgen::data::{Columns, Dense, Layout, SparseView, ValuesView};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// A matrix as `featgen._input` hands it over.
+#[derive(FromPyObject)]
+pub(crate) enum Matrix<'py> {
+    F32(PyReadonlyArray2<'py, f32>),
+    F64(PyReadonlyArray2<'py, f64>),
+    Sparse(Sparse<'py>),
+}
+
+/// Compressed columns; `ids` says which features they are, if not all.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Sparse<'py> {
+    shape: (usize, u64),
+    ids: Option<PyReadonlyArray1<'py, u64>>,
+    pointers: PyReadonlyArray1<'py, u64>,
+    indices: PyReadonlyArray1<'py, u32>,
+    values: Values<'py>,
+}
+
+#[derive(FromPyObject)]
+pub(crate) enum Values<'py> {
+    F32(PyReadonlyArray1<'py, f32>),
+    F64(PyReadonlyArray1<'py, f64>),
+}
+
+impl Matrix<'_> {
+    /// The storage over these arrays.
+    pub(crate) fn columns(&self) -> PyResult<Box<dyn Columns + '_>> {
+        match self {
+            Self::F32(array) => dense(array),
+            Self::F64(array) => dense(array),
+            Self::Sparse(sparse) => Ok(Box::new(sparse.view()?)),
+        }
+    }
+
+    pub(crate) fn is_sparse(&self) -> bool {
+        matches!(self, Self::Sparse(_))
+    }
+}
+
+fn dense<'a, T: featgen::data::Real + Element>(
+    array: &'a PyReadonlyArray2<'_, T>,
+) -> PyResult<Box<dyn Columns + 'a>> {
+    let [rows, columns] = [array.shape()[0], array.shape()[1]];
+    let layout = if array.is_c_contiguous() {
+        Layout::RowMajor
+    } else if array.is_fortran_contiguous() {
+        Layout::ColumnMajor
+    } else {
+        return Err(PyValueError::new_err("the array is not contiguous"));
+    };
+    Ok(Box::new(Dense::new(array.as_slice()?, rows, columns, layout).map_err(raise)?))
+}
+
+impl Sparse<'_> {
+    fn view(&self) -> PyResult<SparseView<'_>> {
+        let values = match &self.values {
+            Values::F32(x) => ones(x.as_slice()?, 1.0).unwrap_or(ValuesView::F32(x.as_slice()?)),
+            Values::F64(x) => ones(x.as_slice()?, 1.0).unwrap_or(ValuesView::F64(x.as_slice()?)),
+        };
+        let ids = self.ids.as_ref().map(|ids| ids.as_slice()).transpose()?;
+        let (rows, dimension) = self.shape;
+        let (pointers, indices) = (self.pointers.as_slice()?, self.indices.as_slice()?);
+        SparseView::new(rows, dimension, ids, pointers, indices, values).map_err(raise)
+    }
+}
+
+/// Values that are all 1 need not be read again.
+fn ones<'a, T: PartialEq>(values: &[T], one: T) -> Option<ValuesView<'a>> {
+    values.iter().all(|x| *x == one).then_some(ValuesView::Ones)
+}

@@ -1,0 +1,233 @@
+//! A fitted model, as arrays and lists.
+
+use std::path::PathBuf;
+
+use featgen::data::{Column, Names};
+use featgen::model::{Certificate, Round, Term};
+use featgen::space::{Feature, Inputs};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::raise;
+use crate::matrix::Matrix;
+
+/// What a run leaves: terms, weights, path and certificate.
+#[pyclass(frozen, module = "featgen._featgen")]
+pub(crate) struct Model {
+    model: featgen::Model,
+}
+
+impl Model {
+    pub(crate) fn new(model: featgen::Model) -> Self {
+        Self { model }
+    }
+
+    /// What a feature is called. The engine calls inputs without names by their numbers from 1; scikit-learn calls them
+    /// `x0`, `x1` and so on.
+    fn shown(&self, name: &str, feature: &Feature) -> String {
+        let by_number = || feature.show(|id| (u128::from(id) + 1).to_string()) == name;
+        if self.model.by_name || !by_number() { name.to_owned() } else { feature.show(|id| format!("x{id}")) }
+    }
+}
+
+#[pymethods]
+impl Model {
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        featgen::Model::load(path).map(Self::new).map_err(raise)
+    }
+
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.model.save(path).map_err(raise)
+    }
+
+    /// From what a file holds. Pickles are made of that.
+    #[new]
+    fn from_json(text: &[u8]) -> PyResult<Self> {
+        featgen::Model::from_json(text, "model").map(Self::new).map_err(raise)
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>,) {
+        (PyBytes::new(py, self.model.to_json().as_bytes()),)
+    }
+
+    /// The model as it was at the last round with at most `n_features` features; `None` if no round had so few.
+    fn at(&self, n_features: usize) -> Option<Self> {
+        let few = self.model.rounds.iter().rev().map(|round| round.selected);
+        let nearest = few.filter(|&selected| selected <= n_features).max()?;
+        self.model.at(nearest).map(Self::new)
+    }
+
+    /// Facts by name.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let model = &self.model;
+        let facts = PyDict::new(py);
+        facts.set_item("loss", &model.loss)?;
+        facts.set_item("classes", &model.classes)?;
+        facts.set_item("budget", model.budget)?;
+        facts.set_item("cost", model.cost)?;
+        facts.set_item("asked_cost", model.asked_cost)?;
+        facts.set_item("intercept", -model.bias)?;
+        facts.set_item("objective", model.certificate.objective)?;
+        facts.set_item("lower_bound", model.certificate.lower_bound)?;
+        facts.set_item("gap", model.certificate.gap())?;
+        facts.set_item("stopped", format!("{:?}", model.stopped).to_lowercase())?;
+        facts.set_item("explained", model.stopped.explain())?;
+        facts.set_item("n", model.training.n)?;
+        facts.set_item("m", model.training.m)?;
+        facts.set_item("candidates", model.training.candidates)?;
+        facts.set_item("accuracy", model.training.accuracy)?;
+        facts.set_item("count", model.count())?;
+        facts.set_item("by_name", model.by_name)?;
+        Ok(facts)
+    }
+
+    /// All terms of the path, column by column: what each is called, the inputs it is made of, its final weight, the
+    /// round that brought it, its group.
+    fn terms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let terms = &self.model.terms;
+        let group = |term: &Term| term.group.map_or(-1, |g| g as i64);
+        let columns = PyDict::new(py);
+        let shown: Vec<String> = terms.iter().map(|t| self.shown(&t.name, &t.feature)).collect();
+        columns.set_item("feature", shown)?;
+        columns.set_item("inputs", terms.iter().map(|term| term.feature.inputs()).collect::<Vec<_>>())?;
+        columns.set_item("plain", terms.iter().map(|term| is_input(term)).collect::<Vec<_>>())?;
+        columns.set_item("weight", PyArray1::from_iter(py, terms.iter().map(|term| term.weight)))?;
+        columns.set_item("round", PyArray1::from_iter(py, terms.iter().map(|term| term.round as i64)))?;
+        columns.set_item("group", PyArray1::from_iter(py, terms.iter().map(group)))?;
+        columns.set_item("groups", self.model.groups.iter().map(|g| g.name.as_str()).collect::<Vec<_>>())?;
+        Ok(columns)
+    }
+
+    /// For each selected feature that has a curve instead of a weight: its name, the length of its weights, the round
+    /// that brought it, and points of the curve. Empty if features have weights.
+    fn curves<'py>(&self, py: Python<'py>) -> Vec<(String, f64, usize, Bound<'py, PyArray2<f64>>)> {
+        if !self.model.has_curves() {
+            return Vec::new();
+        }
+        let curve = |selected: &featgen::model::Selected<'_>| {
+            let input = Feature::Input(selected.terms.first()?.feature.inputs()[0]);
+            let shown = self.shown(&selected.group.name, &input);
+            let points = self.model.curve(selected);
+            let array = Array2::from_shape_fn((points.len(), 2), |(i, k)| points[i][k]);
+            Some((shown, selected.norm, selected.group.round, array.into_pyarray(py)))
+        };
+        self.model.selected_groups().iter().filter_map(curve).collect()
+    }
+
+    /// One dictionary per round.
+    fn rounds<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.model.rounds.iter().map(|round| round_dict(py, round)).collect()
+    }
+
+    /// The weights of the path by rounds, in compressed rows over the terms, and the intercepts.
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rounds = &self.model.rounds;
+        let mut pointers = vec![0i64];
+        pointers.extend(rounds.iter().scan(0, |sum, round| {
+            *sum += round.terms.len() as i64;
+            Some(*sum)
+        }));
+        let terms = rounds.iter().flat_map(|round| round.terms.iter().map(|&term| term as i64));
+        let weights = rounds.iter().flat_map(|round| round.weights.iter().copied());
+        let path = PyDict::new(py);
+        path.set_item("pointers", pointers.into_pyarray(py))?;
+        path.set_item("terms", PyArray1::from_iter(py, terms))?;
+        path.set_item("weights", PyArray1::from_iter(py, weights))?;
+        path.set_item("intercepts", PyArray1::from_iter(py, rounds.iter().map(|round| -round.bias)))?;
+        Ok(path)
+    }
+
+    /// The decision value of every row of `x`.
+    fn decision<'py>(
+        &self,
+        py: Python<'py>,
+        x: Matrix<'py>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let names = names.map(Names::identifying).unwrap_or_default();
+        let columns = x.columns()?;
+        let columns = &*columns;
+        let decision = py.detach(|| self.model.decision_on(&Inputs::called(columns, &names), "X"));
+        Ok(decision.map_err(raise)?.into_pyarray(py))
+    }
+
+    /// The probability of the second class for every decision value; `None` if the loss is no likelihood.
+    fn probability<'py>(
+        &self,
+        py: Python<'py>,
+        decision: numpy::PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let decision = decision.as_slice()?;
+        let probabilities: Option<Vec<f64>> = decision.iter().map(|&f| self.model.probability(f)).collect();
+        Ok(probabilities.map(|p| p.into_pyarray(py)))
+    }
+
+    /// The values of some terms on `x`: an array by columns, or compressed columns where `x` is sparse.
+    fn values<'py>(&self, py: Python<'py>, x: Matrix<'py>, terms: Vec<usize>) -> PyResult<Py<PyAny>> {
+        let columns = x.columns()?;
+        let columns = &*columns;
+        let rows = columns.rows();
+        let known =
+            |&t: &usize| self.model.terms.get(t).ok_or_else(|| PyValueError::new_err(format!("no term {t}")));
+        let terms = terms.iter().map(known).collect::<PyResult<Vec<&Term>>>()?;
+        let values: Vec<Option<Column>> = py.detach(|| {
+            let one = |term: &&Term| term.feature.column(columns, |id| columns.position(id));
+            terms.iter().map(one).collect()
+        });
+        if x.is_sparse() {
+            return compressed(py, &values);
+        }
+        let mut all = vec![0.0; rows * values.len()];
+        for (part, column) in all.chunks_mut(rows.max(1)).zip(&values) {
+            column.iter().for_each(|column| column.add_to(1.0, part));
+        }
+        let array = Array2::from_shape_vec((values.len(), rows), all)
+            .map_err(|e| PyValueError::new_err(e.to_string()))?;
+        Ok(array.reversed_axes().into_pyarray(py).into_any().unbind())
+    }
+}
+
+fn compressed(py: Python<'_>, columns: &[Option<Column>]) -> PyResult<Py<PyAny>> {
+    let (mut pointers, mut rows, mut values) = (vec![0i64], Vec::new(), Vec::new());
+    for column in columns {
+        column.iter().for_each(|column| {
+            column.each_nonzero(|row, x| {
+                rows.push(i64::from(row));
+                values.push(x);
+            });
+        });
+        pointers.push(rows.len() as i64);
+    }
+    let parts = (values.into_pyarray(py), rows.into_pyarray(py), pointers.into_pyarray(py));
+    Ok(parts.into_pyobject(py)?.into_any().unbind())
+}
+
+fn is_input(term: &Term) -> bool {
+    matches!(term.feature, Feature::Input(_))
+}
+
+/// A round as `callback` and `rounds_` have it.
+pub(crate) fn round_dict<'py>(py: Python<'py>, round: &Round) -> PyResult<Bound<'py, PyDict>> {
+    let Round { objective, lower_bound, .. } = *round;
+    let dict = PyDict::new(py);
+    dict.set_item("round", round.round)?;
+    dict.set_item("selected", round.selected)?;
+    dict.set_item("scored", round.scored)?;
+    dict.set_item("cost", round.cost)?;
+    dict.set_item("objective", objective)?;
+    dict.set_item("lower_bound", lower_bound)?;
+    dict.set_item("gap", Certificate { objective, lower_bound }.gap())?;
+    dict.set_item("inner_iterations", round.inner_iterations)?;
+    dict.set_item("inner_gap", round.inner_gap)?;
+    dict.set_item("accuracy", round.accuracy)?;
+    let seconds = PyDict::new(py);
+    seconds.set_item("score", round.seconds.score)?;
+    seconds.set_item("generate", round.seconds.generate)?;
+    seconds.set_item("solve", round.seconds.solve)?;
+    dict.set_item("seconds", seconds)?;
+    Ok(dict)
+}

@@ -1,0 +1,754 @@
+"""The estimators: a classifier that selects its features, and the same without the classifier's face."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from html import escape
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Bunch, ClassifierTags, check_array, compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from . import _featgen, _input, spaces
+from ._progress import reporter
+
+__all__ = ["FGMClassifier", "FGMSelector", "load"]
+
+#: Coefficients of more than this many features are kept sparse.
+DENSE_LIMIT = 1_000_000
+
+#: Stopping rules that do not apply, unless changed, where a number of features or a gap is asked for.
+_USUAL_ROUNDS, _USUAL_TOL = 20, 1e-3
+
+_LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
+
+
+def _generates(machine: _Machine) -> bool:
+    return spaces.by_name(machine.space)._generates
+
+
+def _selects_inputs(machine: _Machine) -> bool:
+    return not _generates(machine)
+
+
+class _Machine(SelectorMixin, BaseEstimator):
+    """What both estimators are: a fit that selects, and what can be known of it."""
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        budget: int | None = 10,
+        C: float = 10.0,
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        space: spaces.Space | str = "linear",
+        groups: Any = None,
+        tree: bool = False,
+        max_rounds: int | None = _USUAL_ROUNDS,
+        tol: float | None = _USUAL_TOL,
+        inner_tol: float = 1e-4,
+        gap: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        debias: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.budget = budget
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.space = space
+        self.groups = groups
+        self.tree = tree
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.inner_tol = inner_tol
+        self.gap = gap
+        self.class_weight = class_weight
+        self.debias = debias
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # Fitting
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
+        """Select features and fit them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Training data. Float32 and float64 arrays in C or Fortran order and CSC matrices are used as they are; CSR is
+            transposed once; everything else is converted.
+        y : array-like of shape (n_samples,)
+            Labels: any two values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts. A weight of 2 is the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. After Ctrl-C it holds what was reached, and KeyboardInterrupt is raised.
+        """
+        X, y = validate_data(self, X, y, **_input.ACCEPTED)
+        classes, second = _two_classes(y)
+        names = getattr(self, "feature_names_in_", None)
+        report = reporter(self.verbose)
+        model, broken_off = _featgen.fit(
+            _input.matrix(X),
+            None if names is None else list(names),
+            {
+                "classes": tuple(str(c) for c in classes.tolist()),
+                "second": second,
+                "weights": self._weights(X, classes, second, sample_weight),
+            },
+            self._space()._describe(names),
+            self._options(),
+            _both(report, self.callback),
+        )
+        if hasattr(report, "close"):
+            report.close()
+        self._keep(model, classes)
+        if broken_off is not None:
+            raise broken_off
+        return self
+
+    def _space(self) -> spaces.Space:
+        if self.groups is None:
+            if self.tree:
+                raise ValueError("tree=True says that groups form a tree: groups must be given")
+            return spaces.by_name(self.space)
+        if not (self.space == "linear" or isinstance(self.space, spaces.Linear)):
+            raise ValueError("groups are of the features as they are: space must be 'linear'")
+        return spaces.Tree(self.groups) if self.tree else spaces.Groups(self.groups)
+
+    def _options(self) -> dict[str, Any]:
+        if self.loss not in _LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(map(repr, _LOSSES))}, not {self.loss!r}")
+        open_ended = self.n_features is not None or self.gap is not None
+        usual_rounds = open_ended and self.max_rounds == _USUAL_ROUNDS
+        usual_tol = open_ended and self.tol == _USUAL_TOL
+        return {
+            "n_features": self.n_features,
+            "budget": self.budget,
+            "cost": self.C,
+            "loss": _LOSSES[self.loss],
+            "fit_intercept": bool(self.fit_intercept),
+            "max_rounds": None if usual_rounds else self.max_rounds,
+            "tol": None if usual_tol else self.tol,
+            "inner_tol": self.inner_tol,
+            "inner_decrease": None,
+            "gap": self.gap,
+            "debias": self.debias,
+            "solver": self.solver,
+            "threads": effective_n_jobs(self.n_jobs),
+        }
+
+    def _weights(
+        self, X: Any, classes: NDArray[Any], second: NDArray[np.bool_], sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
+        if sample_weight is None and self.class_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
+        if self.class_weight is not None:
+            y = classes[second.astype(np.intp)]
+            by_class = compute_class_weight(
+                self.class_weight, classes=classes, y=y, sample_weight=weights
+            )
+            weights *= by_class[second.astype(np.intp)]
+        return weights
+
+    def _keep(self, model: _featgen.Model, classes: NDArray[Any]) -> None:
+        """Sets what a fit leaves."""
+        facts = model.facts()
+        self._model = model
+        self._terms = model.terms()
+        self.classes_ = classes
+        self.intercept_ = np.array([facts["intercept"]])
+        self.coef_ = self._coefficients()
+        self.rounds_ = model.rounds()
+        self.n_iter_ = len(self.rounds_)
+        self.n_selected_ = facts["count"]
+        self.n_candidates_ = facts["candidates"]
+        self.C_ = facts["cost"]
+        self.objective_ = facts["objective"]
+        self.lower_bound_ = facts["lower_bound"]
+        self.gap_ = facts["gap"]
+        self.stopped_ = facts["stopped"]
+
+    # What was selected
+
+    def _carrying(self) -> NDArray[np.intp]:
+        """The terms that carry weight."""
+        return np.flatnonzero(self._terms["weight"])
+
+    def _coefficients(self) -> Any:
+        terms, weights = self._carrying(), self._terms["weight"]
+        if _generates(self) or self._model.curves():
+            return weights[terms][np.newaxis]
+        at = [self._terms["inputs"][t][0] for t in terms]
+        shape = (1, self.n_features_in_)
+        coefficients = sp.csr_array((weights[terms], (np.zeros(len(at), dtype=np.intp), at)), shape=shape)
+        return coefficients.toarray() if self.n_features_in_ <= DENSE_LIMIT else coefficients
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[[i for t in self._carrying() for i in self._terms["inputs"][t]]] = True
+        return mask
+
+    @property
+    def selected_(self) -> Any:
+        """What was selected, most important first: a table with the columns feature, weight, round and, where there are
+        groups, group.
+
+        A pandas frame where pandas is installed, a polars frame where only polars is, else a dictionary of arrays. A
+        feature that has a curve instead of a weight has here the length of the curve's vector of weights; a feature in
+        several groups has a row for each.
+        """
+        check_is_fitted(self)
+        curves = self._model.curves()
+        if curves:
+            feature, weight, round, _ = zip(*curves)
+            return _table({"feature": list(feature), "weight": np.array(weight), "round": np.array(round)})
+        terms = self._carrying()
+        terms = terms[np.argsort(-np.abs(self._terms["weight"][terms]), kind="stable")]
+        columns = {
+            "feature": [self._terms["feature"][t] for t in terms],
+            "weight": self._terms["weight"][terms],
+            "round": self._terms["round"][terms],
+        }
+        if self._terms["groups"]:
+            columns["group"] = [self._terms["groups"][g] for g in self._terms["group"][terms]]
+        return _table(columns)
+
+    @property
+    def curves_(self) -> dict[str, NDArray[np.float64]]:
+        """The curve of every feature selected, as points (value of the feature, what it adds to the decision value).
+
+        Empty unless the space learns curves.
+        """
+        check_is_fitted(self)
+        return {feature: points for feature, _, _, points in self._model.curves()}
+
+    @property
+    def path_(self) -> Bunch:
+        """The path of the run, one row per round.
+
+        ``coef`` has the weights of all features that any round used, which ``features`` names; ``intercept``,
+        ``n_features``, ``objective`` and ``lower_bound`` have one value per round.
+        """
+        check_is_fitted(self)
+        path, features = self._model.path(), self._terms["feature"]
+        shape = (self.n_iter_, len(features))
+        coef = sp.csr_array((path["weights"], path["terms"], path["pointers"]), shape=shape)
+
+        def column(name: str) -> NDArray[Any]:
+            return np.array([round[name] for round in self.rounds_])
+
+        return Bunch(
+            coef=coef.toarray() if coef.shape[0] * coef.shape[1] <= DENSE_LIMIT else coef,
+            features=np.array(features, dtype=object),
+            intercept=path["intercepts"],
+            n_features=column("selected"),
+            objective=column("objective"),
+            lower_bound=column("lower_bound"),
+        )
+
+    def at(self, n_features: int) -> Any:
+        """The estimator as it was with fewer features, without fitting again.
+
+        Parameters
+        ----------
+        n_features : int
+            The last round with at most this many features (groups, where there are groups) is taken.
+
+        Returns
+        -------
+        estimator : object
+            A fitted copy; this one stays as it is.
+        """
+        check_is_fitted(self)
+        model = self._model.at(n_features)
+        if model is None:
+            fewest = min((round["selected"] for round in self.rounds_), default=0)
+            raise ValueError(f"no round had at most {n_features} features: the fewest are {fewest}")
+        point = copy.copy(self)
+        rounds = self.rounds_
+        point._keep(model, self.classes_)
+        # The engine's copy does not know how long its rounds took.
+        point.rounds_ = rounds[: point.n_iter_]
+        return point
+
+    # Transforming
+
+    def transform(self, X: Any) -> Any:
+        """The selected features of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Data with the features of the training data.
+
+        Returns
+        -------
+        X_new : array or sparse matrix of shape (n_samples, n_selected)
+            The columns selected or, where the space makes features such as products, their values.
+        """
+        check_is_fitted(self)
+        if not _generates(self):
+            return super().transform(X)
+        X = self._validated(X)
+        values = self._model.values(self._needed(X), list(self._carrying()))
+        if sp.issparse(X):
+            return sp.csc_array(values, shape=(X.shape[0], len(self._carrying()))).tocsr()
+        return values
+
+    @available_if(_selects_inputs)
+    def inverse_transform(self, X: Any) -> Any:
+        """Put selected columns back where they were, with zeros elsewhere.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_selected)
+            What :meth:`transform` returned.
+
+        Returns
+        -------
+        X_original : array of shape (n_samples, n_features)
+            As wide as the training data.
+        """
+        return super().inverse_transform(X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Names of the selected features, in the order of the columns of :meth:`transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the inputs, if the training data had none.
+
+        Returns
+        -------
+        feature_names_out : array of str
+            Products are called by their factors: ``a*b``, ``a^2``.
+        """
+        check_is_fitted(self)
+        inputs = _check_feature_names_in(self, input_features)
+        if not _generates(self):
+            return inputs[self.get_support()]
+        shown = (_product(inputs[self._terms["inputs"][t]]) for t in self._carrying())
+        return np.array(list(shown), dtype=object)
+
+    # Data
+
+    def _validated(self, X: Any) -> Any:
+        if getattr(self, "_found_by_name", False) and _column_names(X) is not None:
+            return check_array(X, **_input.ACCEPTED)
+        return validate_data(self, X, reset=False, **_input.ACCEPTED)
+
+    def _needed(self, X: Any) -> Any:
+        used = sorted({i for inputs in self._terms["inputs"] for i in inputs})
+        return _input.some_columns(X, np.array(used, dtype=np.int64))
+
+    def _decision(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        names = _column_names(X) if getattr(self, "_found_by_name", False) else None
+        X = self._validated(X)
+        return self._model.decision(_input.matrix(X) if names else self._needed(X), names)
+
+    # Files and pictures
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the model as a file that the command line reads too.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; it appears whole or not at all.
+        """
+        check_is_fitted(self)
+        self._model.save(path)
+
+    def _html_repr(self) -> str:
+        """The diagram of scikit-learn; once fitted, with what was selected below it."""
+        diagram = super()._html_repr()
+        if not hasattr(self, "_model"):
+            return diagram
+        return diagram + _summary(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    n_features : int, default=None
+        Stop with exactly this many features (groups, where there are groups). If the optimum for this C holds fewer, C
+        is doubled until that many carry weight; ``C_`` has the value used.
+    budget : int or None, default=10
+        Features (groups) added per round: the paper's B. Fewer is more exact and slower. None stands for 10 or, with
+        ``n_features``, for a tenth of it, at least 1 and at most 50.
+    C : float, default=10.0
+        Weight of the loss.
+    loss : {{"squared_hinge", "logistic"}}, default="squared_hinge"
+        How errors count.{proba}
+    fit_intercept : bool, default=True
+        Whether an intercept is learned.
+    space : str or Space, default="linear"
+        Where features are searched: "linear", "poly2", "products", "hik", "intersection", "gaussian", or an object of
+        :mod:`featgen.spaces` with parameters.
+    groups : dict, list of lists, or path, default=None
+        Groups of features to select as a whole, as in :class:`featgen.Groups`.
+    tree : bool, default=False
+        Whether the groups form a tree.
+    max_rounds : int, default=20
+        Most rounds. With ``n_features`` or ``gap`` there is no limit, unless a value other than the default is given.
+    tol : float, default=1e-3
+        Stop when a round lowers the objective by less than this part of its first value. With ``n_features`` or ``gap``
+        the rule is off, unless a value other than the default is given.
+    inner_tol : float, default=1e-4
+        How exactly each round is solved: its relative duality gap.
+    gap : float, default=None
+        Run until the certified relative gap to the optimum over all features is below this.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes.
+    debias : float, default=None
+        Afterwards, refit an l2 model with this C on the selected features only.
+    solver : {{"auto", "newton", "apg", "pg"}}, default="auto"
+        Solver of the rounds.
+    n_jobs : int, default=None
+        Threads; None is 1 (or what joblib's context says), -1 all. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress, 2 a line per round.
+    callback : callable, default=None
+        Called with every round, a dictionary as in ``rounds_``. If it returns something true, the run ends with the
+        round at work.
+"""
+
+_ATTRIBUTES = """
+    Attributes
+    ----------
+    selected_ : table
+        What was selected, most important first: feature, weight, round, group.
+    coef_ : array or sparse array of shape (1, n_features)
+        Weights of the inputs; sparse where there are more than a million. Where the space makes features, their weights
+        in the order of :meth:`get_feature_names_out`; where it learns curves, the weights of their parts.
+    intercept_ : array of shape (1,)
+        The intercept.
+    classes_ : array of shape (2,)
+        The two classes.
+    objective_, lower_bound_, gap_ : float
+        The certificate: no weights on any features of the space have an objective below ``lower_bound_``; ``gap_`` is
+        the difference, relative to the objective.
+    C_ : float
+        The C that these belong to.
+    n_selected_ : int
+        Features (groups) selected.
+    n_candidates_ : int
+        Features (groups) to choose from.
+    n_iter_ : int
+        Rounds made.
+    rounds_ : list of dict
+        What happened in each round.
+    path_ : Bunch
+        Weights after each round.
+    curves_ : dict
+        Curves, where the space learns them.
+    stopped_ : str
+        Why the run ended.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : array of str
+        Their names, if the training data had names.
+"""
+
+
+class FGMClassifier(ClassifierMixin, _Machine):
+    __doc__ = f"""A sparse classifier: the feature generating machine.
+
+    Selects few features out of very many, exactly, and certifies how far the result may be from the optimum over all of
+    them. It is a classifier for two classes and, in a pipeline, a selector for whatever comes after it.
+    {_PARAMETERS.format(proba=" With logistic, there are probabilities.")}{_ATTRIBUTES}
+    See Also
+    --------
+    FGMSelector : The same without predictions.
+
+    References
+    ----------
+    Tan, Tsang, Wang: Towards Ultrahigh Dimensional Feature Selection for Big Data. JMLR 15, 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from featgen import FGMClassifier
+    >>> X, y = make_classification(
+    ...     n_samples=500, n_features=2000, n_informative=5, n_redundant=0, shuffle=False, random_state=0
+    ... )
+    >>> model = FGMClassifier(n_features=5, budget=1).fit(X, y)
+    >>> model.get_support(indices=True)
+    array([0, 1, 2, 3, 4])
+    >>> model.at(2).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def decision_function(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
+        """Decision values: positive for the second class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Data with the features of the training data.
+        n_features : int, default=None
+            Use the point of the path with at most this many features.
+
+        Returns
+        -------
+        decision : array of shape (n_samples,)
+            Decision values.
+        """
+        check_is_fitted(self)
+        return (self if n_features is None else self.at(n_features))._decision(X)
+
+    def predict(self, X: Any, n_features: int | None = None) -> NDArray[Any]:
+        """Classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Data with the features of the training data.
+        n_features : int, default=None
+            Use the point of the path with at most this many features.
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+            The class of each sample.
+        """
+        second = self.decision_function(X, n_features) > 0
+        return self.classes_[second.astype(np.intp)]
+
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_proba(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
+        """Probabilities of the classes; with the logistic loss only.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Data with the features of the training data.
+        n_features : int, default=None
+            Use the point of the path with at most this many features.
+
+        Returns
+        -------
+        p : array of shape (n_samples, 2)
+            In the order of ``classes_``.
+        """
+        decision = self.decision_function(X, n_features)
+        second = self._model.probability(decision)
+        return np.column_stack([1.0 - second, second])
+
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_log_proba(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Data with the features of the training data.
+        n_features : int, default=None
+            Use the point of the path with at most this many features.
+
+        Returns
+        -------
+        log_p : array of shape (n_samples, 2)
+            In the order of ``classes_``.
+        """
+        decision = self.decision_function(X, n_features)
+        return -np.column_stack([np.logaddexp(0.0, decision), np.logaddexp(0.0, -decision)])
+
+
+class FGMSelector(_Machine):
+    __doc__ = f"""Selects features for whatever comes after: the feature generating machine without predictions.
+
+    The same engine and parameters as :class:`FGMClassifier`, for pipelines in which another classifier does the rest.
+    {_PARAMETERS.format(proba="")}{_ATTRIBUTES}
+    See Also
+    --------
+    FGMClassifier : The same with predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from featgen import FGMSelector
+    >>> X, y = make_classification(
+    ...     n_samples=300, n_features=1000, n_informative=5, n_redundant=0, shuffle=False, random_state=0
+    ... )
+    >>> model = make_pipeline(FGMSelector(n_features=10, budget=2), RandomForestClassifier(random_state=0))
+    >>> model.fit(X, y).score(X, y)
+    1.0
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # No classifier, but it learns from two classes.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+
+def load(path: str | PathLike[str]) -> FGMClassifier:
+    """Load a model saved by :meth:`FGMClassifier.save` or by the command line.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    model : FGMClassifier
+        Fitted. Where the model knows its features by name, frames with their columns in any order are understood.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import featgen
+    >>> X = np.eye(4)[[0, 1, 2, 3] * 5]
+    >>> model = featgen.FGMClassifier().fit(X, X[:, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.json"))
+    ...     again = featgen.load(os.path.join(folder, "model.json"))
+    >>> again.predict(np.eye(4))
+    array([0., 1., 0., 0.])
+    """
+    model = _featgen.Model.load(path)
+    facts, terms = model.facts(), model.terms()
+    made = not all(terms["plain"]) and not model.curves()
+    losses = {engine: name for name, engine in _LOSSES.items()}
+    estimator = FGMClassifier(
+        C=facts["asked_cost"],
+        budget=facts["budget"],
+        loss=losses[facts["loss"]],
+        # Which space it was is not in the file, only what came of it.
+        space="poly2" if made else "linear",
+    )
+    estimator.n_features_in_ = facts["m"]
+    estimator._found_by_name = bool(facts["by_name"])
+    estimator._keep(model, _as_values(facts["classes"]))
+    return estimator
+
+
+def _two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The two classes, and who is of the second."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(f"y has one class only, {classes[0]!r}: two classes are needed")
+    if len(classes) != 2:
+        kind = type_of_target(y)
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} classes"
+        )
+    return classes, codes.astype(bool)
+
+
+def _as_values(classes: Sequence[str]) -> NDArray[Any]:
+    """Classes of a file as numbers or truth values where all are such, else as they are."""
+    if set(classes) == {"False", "True"}:
+        return np.array([name == "True" for name in classes])
+    for kind in (int, float):
+        try:
+            return np.array([kind(name) for name in classes])
+        except ValueError:
+            continue
+    return np.array(classes)
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """The names of a frame's columns, if all are strings."""
+    columns = getattr(X, "columns", None)
+    columns = getattr(X, "column_names", columns)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return list(columns)
+
+
+def _both(
+    report: Callable[[dict[str, Any]], Any] | None, callback: Callable[[dict[str, Any]], Any] | None
+) -> Callable[[dict[str, Any]], Any] | None:
+    if report is None or callback is None:
+        return callback or report
+
+    def on_round(round: dict[str, Any]) -> Any:
+        report(round)
+        return callback(round)
+
+    return on_round
+
+
+def _product(factors: NDArray[Any]) -> str:
+    """What a product of these inputs is called: ``a*b``, ``a^2``, ``1``."""
+    powers: dict[str, int] = {}
+    for factor in factors:
+        powers[factor] = powers.get(factor, 0) + 1
+    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in powers.items()) or "1"
+
+
+def _table(columns: dict[str, Any]) -> Any:
+    for package in ("pandas", "polars"):
+        try:
+            frames = __import__(package)
+        except ImportError:
+            continue
+        return frames.DataFrame(columns)
+    return {name: np.asarray(values) for name, values in columns.items()}
+
+
+def _summary(machine: _Machine) -> str:
+    """What was selected, as HTML."""
+    shown = 10
+    table = machine.selected_
+    names, weights = list(table["feature"]), list(table["weight"])
+    rows = "".join(
+        f"<tr><td style='text-align:left'>{escape(str(name))}</td><td>{weight:.4g}</td></tr>"
+        for name, weight in zip(names[:shown], weights)
+    )
+    more = f"<tr><td colspan=2>and {len(names) - shown} more</td></tr>" if len(names) > shown else ""
+    certificate = (
+        f"{machine.n_selected_:,} of {machine.n_candidates_:,} selected, "
+        f"certified within {100 * machine.gap_:.3g} % of the optimum over all of them"
+    )
+    return f"<p>{certificate}</p><table><tr><th>feature</th><th>weight</th></tr>{rows}{more}</table>"
