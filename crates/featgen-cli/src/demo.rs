@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let model = machine.fit_observed(&LinearSpace::new(&made.train), &made.train.labels, &mut progress)?;
     let spent = start.elapsed().as_secs_f64();
     progress.finish();
-    let test = Quality::of(&model, &made.test, &model.decision(&made.test)?);
+    let test = Quality::of(&model, &made.test)?;
     crate::print(|out| {
         show(args, &made.truth, &model, out)?;
         compare(args, &made.truth, &model, test, spent, out)

@@ -1,5 +1,6 @@
 //! Ctrl-C: the first ends the run with the model so far, the second ends the program.
 
+use std::path::Path;
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,5 +32,16 @@ pub(crate) fn watch(flag: &Arc<AtomicBool>) {
         crate::note("\nending with the model so far; press Ctrl-C again to end at once");
     };
     // Without a handler Ctrl-C simply ends the program: no reason not to go on.
+    let _ = ctrlc::set_handler(handler);
+}
+
+/// Makes Ctrl-C (or a request to terminate) end the program at once, and leave nothing half-written.
+pub(crate) fn remove_at_end(unfinished: &Path) {
+    let unfinished = unfinished.to_owned();
+    let handler = move || {
+        // It may have got its final name just now.
+        let _ = std::fs::remove_file(&unfinished);
+        process::exit(EXIT_CODE.into());
+    };
     let _ = ctrlc::set_handler(handler);
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use featgen::Model;
 use featgen::data::Dataset;
 use featgen::machine::Stop;
-use featgen::model::Certificate;
+use featgen::model::{Certificate, Scores};
 use serde::Serialize;
 
 /// What `train --json` prints, and `inspect --json` without times and test.
@@ -107,10 +107,16 @@ pub(crate) struct Quality {
 }
 
 impl Quality {
-    /// Of the decision values of `data`.
-    pub(crate) fn of(model: &Model, data: &Dataset, decision: &[f64]) -> Self {
-        let scores = model.truth(data).map(|truth| model.scores(decision, &truth));
-        Self { n: decision.len(), accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc) }
+    /// Of `n` predictions, as far as the true classes are known.
+    pub(crate) fn new(n: usize, scores: Option<Scores>) -> Self {
+        Self { n, accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc) }
+    }
+
+    /// Of a model on data in memory.
+    pub(crate) fn of(model: &Model, data: &Dataset) -> featgen::Result<Self> {
+        let decision = model.decision(data)?;
+        let scores = model.truth(&data.labels).map(|truth| model.scores(&decision, &truth));
+        Ok(Self::new(decision.len(), scores))
     }
 }
 

@@ -1,14 +1,18 @@
 //! `featgen predict`: decision values, labels or probabilities for data, and how good they are.
 
 use std::collections::{BTreeSet, HashSet};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::process::ExitCode;
 
-use featgen::data::Dataset;
-use featgen::files::{check_writable, write_whole};
+use anyhow::Context;
+use featgen::data::Names;
+use featgen::data::read::Batch;
+use featgen::files::{WholeFile, check_writable};
+use featgen::model::{Predictor, Tally};
 use featgen::{Error, Model};
 
 use crate::args::{OutputKind, PredictArgs};
+use crate::interrupt;
 use crate::json::{self, Quality};
 use crate::numbers::{percent, plural};
 
@@ -19,21 +23,17 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         let reason = format!("probabilities take a model trained with --loss logistic, not {}", model.loss);
         return Err(Error::parameter("output-kind", reason).into());
     }
-    let data = args.input.reader().require_labels(false).read(&args.data)?;
-    let decision = model.decision(&data)?;
-    let quality = Quality::of(&model, &data, &decision);
-
-    let predictions = Predictions { model: &model, decision: &decision, kind: args.output_kind };
-    if let Some(path) = &args.output {
-        write_whole(path, |out| predictions.write(out))?;
-    } else if !args.json {
-        crate::print(|out| predictions.write(out))?;
-    }
+    let batches = args.input.reader().require_labels(false).batches(&args.data)?;
+    let (source, names) = (batches.source().to_owned(), batches.names().clone());
+    let predictor = model.predictor(&names, &source);
+    let mut predictions = Predictions::new(&model, &predictor, Sink::new(args)?, args.output_kind);
+    batches.for_each(predictor.inputs(), |batch| predictions.take(&batch))?;
+    let (quality, known) = predictions.finish()?;
     if args.json {
         crate::print(|out| json::write(&quality, out))?;
     }
     if !args.quiet {
-        notes(&model, &data);
+        notes(&model, &source, &names, known);
         if !args.json {
             summary(&quality);
         }
@@ -53,34 +53,99 @@ fn at_features(model: Model, features: Option<usize>) -> Result<Model, Error> {
     })
 }
 
-struct Predictions<'a> {
-    model: &'a Model,
-    decision: &'a [f64],
-    kind: OutputKind,
+/// Where predictions go, as they come.
+enum Sink {
+    Nowhere,
+    Screen(BufWriter<Stdout>),
+    File(WholeFile),
 }
 
-impl Predictions<'_> {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.decision.iter().try_for_each(|&f| match self.kind {
-            OutputKind::Label => writeln!(out, "{}", self.model.classes[self.model.class(f)]),
-            OutputKind::Decision => writeln!(out, "{f}"),
-            OutputKind::Probability => {
-                writeln!(out, "{}", self.model.probability(f).expect("checked before anything was read"))
+impl Sink {
+    fn new(args: &PredictArgs) -> anyhow::Result<Self> {
+        Ok(match &args.output {
+            Some(path) => {
+                let file = WholeFile::create(path)?;
+                file.unfinished().map(interrupt::remove_at_end);
+                Self::File(file)
             }
+            None if args.json => Self::Nowhere,
+            None => Self::Screen(BufWriter::new(io::stdout())),
         })
+    }
+
+    fn write(&mut self, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::Screen(out) => fill(out).and_then(|()| out.flush()).context("standard output"),
+            Self::File(file) => Ok(fill(file).map_err(|e| file.error(e))?),
+        }
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Self::Nowhere | Self::Screen(_) => Ok(()),
+            Self::File(file) => Ok(file.finish()?),
+        }
     }
 }
 
-/// What may surprise: labels or features that are not the model's.
-pub(crate) fn notes(model: &Model, data: &Dataset) {
-    let source = &data.source;
-    if !data.labels.is_empty() && model.truth(data).is_none() {
+/// Predicts batch after batch, and counts how good that is.
+struct Predictions<'a> {
+    model: &'a Model,
+    predictor: &'a Predictor<'a>,
+    sink: Sink,
+    kind: OutputKind,
+    n: usize,
+    /// Labels that are the model's classes; `None` once there were others, or none.
+    tally: Option<Tally>,
+    labelled: bool,
+}
+
+impl<'a> Predictions<'a> {
+    fn new(model: &'a Model, predictor: &'a Predictor<'a>, sink: Sink, kind: OutputKind) -> Self {
+        Self { model, predictor, sink, kind, n: 0, tally: Some(Tally::default()), labelled: false }
+    }
+
+    fn take(&mut self, batch: &Batch) -> anyhow::Result<()> {
+        let decision = self.predictor.decision(&*batch.columns)?;
+        self.n += decision.len();
+        self.labelled |= !batch.labels.is_empty();
+        let truth = self.model.truth(&batch.labels);
+        self.tally = self.tally.take().zip(truth).map(|(mut tally, truth)| {
+            tally.add(self.model, &decision, &truth);
+            tally
+        });
+        let &mut Self { model, kind, .. } = self;
+        self.sink.write(|out| decision.iter().try_for_each(|&f| write_one(out, model, kind, f)))
+    }
+
+    /// How good all predictions are, and whether labels, if there are any, are the model's classes.
+    fn finish(self) -> anyhow::Result<(Quality, bool)> {
+        self.sink.finish()?;
+        let known = self.tally.is_some() || !self.labelled;
+        Ok((Quality::new(self.n, self.tally.map(Tally::scores)), known))
+    }
+}
+
+fn write_one(out: &mut dyn Write, model: &Model, kind: OutputKind, f: f64) -> io::Result<()> {
+    match kind {
+        OutputKind::Label => writeln!(out, "{}", model.classes[model.class(f)]),
+        OutputKind::Decision => writeln!(out, "{f}"),
+        OutputKind::Probability => {
+            writeln!(out, "{}", model.probability(f).expect("checked before anything was read"))
+        }
+    }
+}
+
+/// What may surprise about data: labels (`known` says that they are the model's classes) or features.
+pub(crate) fn notes(model: &Model, source: &str, names: &Names, known: bool) {
+    if !known {
         let [a, b] = &model.classes;
         crate::note(format_args!(
             "note: {source}: its labels are not the model's classes, {a} and {b}: no accuracy"
         ));
     }
-    let missing = missing_features(model, data);
+    let missing = missing_features(model, names);
     if let Some(first) = missing.first() {
         let all: HashSet<&str> = model.selected().into_iter().map(|term| term.name.as_str()).collect();
         let (k, n) = (missing.len(), plural(all.len(), "feature"));
@@ -91,15 +156,16 @@ pub(crate) fn notes(model: &Model, data: &Dataset) {
 }
 
 /// Selected features that the data lack. Only names tell: a number may just not occur.
-fn missing_features(model: &Model, data: &Dataset) -> Vec<String> {
-    if !(model.by_name && data.names.identify()) {
+fn missing_features(model: &Model, names: &Names) -> Vec<String> {
+    if !(model.by_name && names.identify()) {
         return Vec::new();
     }
-    let known: HashSet<&str> = data.names.list().iter().map(String::as_str).collect();
+    let known: HashSet<&str> = names.list().iter().map(String::as_str).collect();
     let used: HashSet<u64> =
         model.selected().iter().flat_map(|term| term.feature.inputs()).copied().collect();
-    let names = model.inputs.iter().filter(|input| used.contains(&input.id)).map(|input| input.name.as_str());
-    names.filter(|name| !known.contains(name)).map(str::to_owned).collect()
+    let needed =
+        model.inputs.iter().filter(|input| used.contains(&input.id)).map(|input| input.name.as_str());
+    needed.filter(|name| !known.contains(name)).map(str::to_owned).collect()
 }
 
 fn summary(quality: &Quality) {

@@ -34,8 +34,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
-    let measure = |test: &Dataset| anyhow::Ok(Quality::of(&model, test, &model.decision(test)?));
-    let quality = test.as_ref().map(measure).transpose()?;
+    let quality = test.as_ref().map(|test| Quality::of(&model, test)).transpose()?;
     progress.finish();
 
     let saved = args.output.as_deref().map_or(Ok(()), |path| model.save(path));
@@ -97,7 +96,8 @@ fn with_source(error: Error, source: &str) -> Error {
 /// What may surprise.
 fn notes(args: &TrainArgs, model: &Model, test: Option<&Dataset>) {
     if let Some(test) = test {
-        predict::notes(model, test);
+        let known = test.labels.is_empty() || model.truth(&test.labels).is_some();
+        predict::notes(model, &test.source, &test.names, known);
     }
     let selected = model.count();
     if args.learning.features.is_some_and(|wanted| selected < wanted) && model.stopped != Stop::Interrupted {

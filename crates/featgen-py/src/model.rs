@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
 use featgen::model::{Certificate, Round, Term};
-use featgen::space::{Feature, Inputs};
+use featgen::space::Feature;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -151,7 +151,7 @@ impl Model {
         let names = names.map(Names::identifying).unwrap_or_default();
         let columns = x.columns()?;
         let columns = &*columns;
-        let decision = py.detach(|| self.model.decision_on(&Inputs::called(columns, &names), "X"));
+        let decision = py.detach(|| self.model.predictor(&names, "X").decision(columns));
         Ok(decision.map_err(raise)?.into_pyarray(py))
     }
 

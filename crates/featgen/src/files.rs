@@ -6,27 +6,91 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Writes a file through `fill` so that it appears whole under its name or not at all.
+/// A file that appears under its name once it is [`finish`](Self::finish)ed, whole, and never if it is dropped before.
 ///
 /// What is not a regular file (a pipe, a device) is written to directly: it must not be replaced.
-pub fn write_whole(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
-) -> Result<()> {
-    let attempt = || -> io::Result<()> {
-        if path.metadata().is_ok_and(|m| !m.is_file()) {
-            let mut file = File::options().write(true).open(path)?;
-            return fill_and_flush(&mut file, fill);
+pub struct WholeFile {
+    path: PathBuf,
+    out: BufWriter<Target>,
+}
+
+enum Target {
+    Direct(File),
+    /// A file in the same folder that is to be called by the name given.
+    Temporary(tempfile::NamedTempFile, PathBuf),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Direct(file) => file.write(bytes),
+            Self::Temporary(file, _) => file.write(bytes),
         }
-        // A link is followed, so that the file it names is replaced and not the link itself.
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let mut file = temporary_in(&folder_of(&target))?;
-        fill_and_flush(file.as_file_mut(), fill)?;
-        file.as_file().sync_all()?;
-        file.persist(&target).map_err(|e| e.error)?;
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    };
-    attempt().map_err(|e| Error::io(path.display(), e))
+    }
+}
+
+impl WholeFile {
+    /// Begins to write what will be the file `path`.
+    pub fn create(path: &Path) -> Result<Self> {
+        let target = || -> io::Result<Target> {
+            if path.metadata().is_ok_and(|m| !m.is_file()) {
+                return Ok(Target::Direct(File::options().write(true).open(path)?));
+            }
+            // A link is followed, so that the file it names is replaced and not the link itself.
+            let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            Ok(Target::Temporary(temporary_in(&folder_of(&target))?, target))
+        };
+        let target = target().map_err(|e| Error::io(path.display(), e))?;
+        Ok(Self { path: path.to_path_buf(), out: BufWriter::with_capacity(1 << 16, target) })
+    }
+
+    /// What must be removed if the program is ended from outside before the file is whole.
+    pub fn unfinished(&self) -> Option<&Path> {
+        match self.out.get_ref() {
+            Target::Direct(_) => None,
+            Target::Temporary(file, _) => Some(file.path()),
+        }
+    }
+
+    /// A failure to write, with the file's name.
+    pub fn error(&self, error: io::Error) -> Error {
+        Error::io(self.path.display(), error)
+    }
+
+    /// Gives the file its name.
+    pub fn finish(mut self) -> Result<()> {
+        let path = self.path;
+        let end = || -> io::Result<()> {
+            self.out.flush()?;
+            if let Target::Temporary(file, target) = self.out.into_inner()? {
+                file.as_file().sync_all()?;
+                file.persist(&target).map_err(|e| e.error)?;
+            }
+            Ok(())
+        };
+        end().map_err(|e| Error::io(path.display(), e))
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes a [`WholeFile`] through `fill`.
+pub fn write_whole(path: &Path, fill: impl FnOnce(&mut WholeFile) -> io::Result<()>) -> Result<()> {
+    let mut file = WholeFile::create(path)?;
+    fill(&mut file).map_err(|e| file.error(e))?;
+    file.finish()
 }
 
 /// Whether [`write_whole`] could write to `path`, as far as can be known without writing: ask before long work.
@@ -51,15 +115,6 @@ pub fn check_writable(path: &Path) -> Result<()> {
         return Err(Error::input(path.display().to_string().as_str(), reason));
     }
     temporary_in(&folder).map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
-}
-
-fn fill_and_flush(
-    file: &mut File,
-    fill: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    fill(&mut out)?;
-    out.flush()
 }
 
 fn folder_of(path: &Path) -> PathBuf {

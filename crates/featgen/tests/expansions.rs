@@ -105,7 +105,7 @@ fn predictions_follow_from_the_raw_values() {
                 source: "test".into(),
             };
             let decision = loaded.decision(&data).unwrap();
-            let scores = loaded.scores(&decision, &loaded.truth(&data).unwrap());
+            let scores = loaded.scores(&decision, &loaded.truth(&data.labels).unwrap());
             assert_eq!(scores.accuracy, model.training.accuracy, "{problem}");
             let margins: Vec<f64> = decision.iter().zip(&problem.signs).map(|(f, y)| f * y).collect();
             let costs = problem.costs(problem.cost);

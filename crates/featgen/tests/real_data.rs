@@ -23,7 +23,7 @@ fn fit(machine: &Machine, train: &Dataset) -> Model {
 }
 
 fn accuracy(model: &Model, test: &Dataset) -> f64 {
-    model.scores(&model.decision(test).unwrap(), &model.truth(test).unwrap()).accuracy
+    model.scores(&model.decision(test).unwrap(), &model.truth(&test.labels).unwrap()).accuracy
 }
 
 #[test]

@@ -21,10 +21,12 @@ pub enum Layout {
     RowMajor,
 }
 
-/// A dense matrix over any buffer: `Vec<T>`, `&[T]`, or a memory map.
+/// A dense matrix over any buffer: `Vec<T>`, `&[T]`, or a memory map; all its rows, or some that follow each other.
 pub struct Dense<T, S> {
     buffer: S,
-    rows: usize,
+    rows: Range<usize>,
+    /// Rows in the buffer.
+    height: usize,
     columns: usize,
     layout: Layout,
     element: std::marker::PhantomData<T>,
@@ -42,14 +44,28 @@ const GATHERED_ROWS: usize = 256;
 impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     /// A matrix of `rows` by `columns` laid over `buffer`.
     pub fn new(buffer: S, rows: usize, columns: usize, layout: Layout) -> Result<Self> {
+        Self::part(buffer, rows, columns, layout, 0..rows)
+    }
+
+    /// The rows `part` of a matrix of `height` by `columns` laid over `buffer`.
+    pub fn part(
+        buffer: S,
+        height: usize,
+        columns: usize,
+        layout: Layout,
+        part: Range<usize>,
+    ) -> Result<Self> {
         let held = buffer.as_ref().len();
-        if rows.checked_mul(columns) != Some(held) {
-            return Err(Error::Data(format!("a matrix of {rows} x {columns} cannot hold {held} values")));
+        if height.checked_mul(columns) != Some(held) {
+            return Err(Error::Data(format!("a matrix of {height} x {columns} cannot hold {held} values")));
         }
-        if u32::try_from(rows).is_err() {
-            return Err(Error::Data(format!("{rows} rows: at most {} are supported", u32::MAX)));
+        if part.start > part.end || part.end > height {
+            return Err(Error::Data(format!("no rows {part:?} in a matrix of {height}")));
         }
-        Ok(Self { buffer, rows, columns, layout, element: std::marker::PhantomData })
+        if u32::try_from(part.len()).is_err() {
+            return Err(Error::Data(format!("{} rows: at most {} are supported", part.len(), u32::MAX)));
+        }
+        Ok(Self { buffer, rows: part, height, columns, layout, element: std::marker::PhantomData })
     }
 
     fn values(&self) -> &[T] {
@@ -57,11 +73,11 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     }
 
     fn column(&self, j: usize) -> &[T] {
-        &self.values()[j * self.rows..][..self.rows]
+        &self.values()[j * self.height..][self.rows.clone()]
     }
 
     fn row_part(&self, i: usize, range: &Range<usize>) -> &[T] {
-        &self.values()[i * self.columns..][range.clone()]
+        &self.values()[(self.rows.start + i) * self.columns..][range.clone()]
     }
 
     fn dots_by_column(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
@@ -79,7 +95,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     /// Rows whose `v` is 0 (instances that a hinge loss is content with) are not even read.
     fn dots_by_row(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         out.fill(0.0);
-        let read: Vec<usize> = (0..self.rows).filter(|&i| v[i] != 0.0).collect();
+        let read: Vec<usize> = (0..self.rows.len()).filter(|&i| v[i] != 0.0).collect();
         let (together, rest) = read.as_chunks::<{ kernels::ROWS }>();
         for rows in together {
             kernels::add_rows(rows.map(|i| self.row_part(i, &range)), rows.map(|i| v[i]), out);
@@ -92,7 +108,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
 
 impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     fn rows(&self) -> usize {
-        self.rows
+        self.rows.len()
     }
 
     fn len(&self) -> usize {
@@ -104,7 +120,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     }
 
     fn nonzeros(&self) -> u64 {
-        self.values().len() as u64
+        self.rows.len() as u64 * self.columns as u64
     }
 
     fn id(&self, position: usize) -> u64 {
@@ -117,11 +133,11 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
 
     fn batch(&self) -> usize {
         match self.layout {
-            Layout::ColumnMajor => (BATCH_BYTES / (self.rows.max(1) * size_of::<T>())).max(4),
+            Layout::ColumnMajor => (BATCH_BYTES / (self.rows.len().max(1) * size_of::<T>())).max(4),
             // The wider, the longer the stretches that are read; but their sums should stay in the cache, and large
             // data should give work to many threads.
             Layout::RowMajor => {
-                let tasks = (size_of_val(self.values()) / TASK_BYTES).clamp(2, 64);
+                let tasks = (self.rows.len() * self.columns * size_of::<T>() / TASK_BYTES).clamp(2, 64);
                 self.columns.div_ceil(tasks).next_multiple_of(64).clamp(64, 4096)
             }
         }
@@ -135,7 +151,8 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
-        let mut columns: Vec<Vec<f64>> = positions.iter().map(|_| Vec::with_capacity(self.rows)).collect();
+        let mut columns: Vec<Vec<f64>> =
+            positions.iter().map(|_| Vec::with_capacity(self.rows.len())).collect();
         match self.layout {
             Layout::ColumnMajor => {
                 for (column, &j) in columns.iter_mut().zip(positions) {
@@ -144,8 +161,8 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
             }
             // Some rows at a time: their pages are visited once, and the reads do not wait for each other.
             Layout::RowMajor => {
-                for first in (0..self.rows).step_by(GATHERED_ROWS) {
-                    let rows = first..self.rows.min(first + GATHERED_ROWS);
+                for first in self.rows.clone().step_by(GATHERED_ROWS) {
+                    let rows = first..self.rows.end.min(first + GATHERED_ROWS);
                     for (column, &j) in columns.iter_mut().zip(positions) {
                         column.extend(rows.clone().map(|i| self.values()[i * self.columns + j].wide()));
                     }

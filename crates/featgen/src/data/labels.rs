@@ -1,5 +1,7 @@
 //! Classes and weights of instances, and what they make of the loss: one sign and one cost per instance.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 
 /// The class of every instance, as written in the source.
@@ -60,6 +62,12 @@ impl Labels {
         }
         self.weights = Some(weights);
         Ok(self)
+    }
+
+    /// Those of some instances that follow each other. The classes stay the same, whether they occur there or not.
+    pub fn part(&self, instances: Range<usize>) -> Self {
+        let weights = self.weights.as_ref().map(|weights| weights[instances.clone()].to_vec());
+        Self { classes: self.classes.clone(), codes: self.codes[instances].to_vec(), weights }
     }
 
     /// Number of labelled instances; 0 if the source has no labels.

@@ -3,10 +3,12 @@
 mod curve;
 mod file;
 mod predict;
+mod scores;
 
 use serde::{Deserialize, Serialize};
 
-pub use predict::Scores;
+pub use predict::Predictor;
+pub use scores::{Scores, Tally};
 
 use crate::machine::Stop;
 use crate::space::Feature;

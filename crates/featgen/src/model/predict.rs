@@ -1,68 +1,102 @@
-//! Decision values for new data, and how good they are.
+//! Decision values for new data.
 
 use std::collections::HashMap;
 
 use super::curve::Curve;
 use super::{Model, Term};
-use crate::data::{Column, Dataset};
+use crate::data::{Column, Columns, Dataset, Labels, Names};
 use crate::error::{Error, Result};
 use crate::loss;
-use crate::space::{Feature, Inputs};
+use crate::space::Feature;
 
-/// How good predictions are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scores {
-    /// Part of the instances whose class is predicted rightly.
-    pub accuracy: f64,
-    /// Area under the ROC curve: how often a positive instance has the larger decision value, ties counting half.
-    /// `None` if only one class occurs.
-    pub auc: Option<f64>,
+/// A model made ready for data from one source: it knows where its features are there.
+pub struct Predictor<'m> {
+    bias: f64,
+    parts: Vec<Part<'m>>,
+    /// Where the data have the model's inputs, by id; those that they lack are missing.
+    found: HashMap<u64, u64>,
+    inputs: Vec<u64>,
+    source: String,
 }
 
-impl Model {
-    /// The decision value of every instance. Features that the data lack count as 0; others of the data are ignored.
-    pub fn decision(&self, data: &Dataset) -> Result<Vec<f64>> {
-        self.decision_on(&Inputs::new(data), &data.source)
+/// What adds to the decision value: a term, or those of a curve together, so that a value is looked up once.
+struct Part<'m> {
+    name: &'m str,
+    feature: Feature,
+    shape: Shape,
+}
+
+enum Shape {
+    Weight(f64),
+    Curve(Curve),
+}
+
+impl<'m> Part<'m> {
+    /// From a term, or the terms of a curve.
+    fn new(terms: &[&'m Term]) -> Self {
+        let first = terms[0];
+        let (feature, shape) = match Curve::new(terms) {
+            Some(curve) => (Feature::Input(first.feature.inputs()[0]), Shape::Curve(curve)),
+            None => (first.feature.clone(), Shape::Weight(first.weight)),
+        };
+        Self { name: &first.name, feature, shape }
+    }
+}
+
+impl Predictor<'_> {
+    /// The inputs that are needed, by their ids in the data.
+    pub fn inputs(&self) -> &[u64] {
+        &self.inputs
     }
 
-    /// The same for any storage; `source` is for messages.
-    pub fn decision_on(&self, inputs: &Inputs<'_>, source: &str) -> Result<Vec<f64>> {
-        let columns = inputs.columns();
-        let by_name = self.by_name && inputs.named();
-        let index: HashMap<&str, u64> = if by_name {
-            inputs.names().iter().zip(0..).map(|(name, id)| (name.as_str(), id)).collect()
-        } else {
-            HashMap::new()
-        };
-        let known: HashMap<u64, u64> = self
-            .inputs
-            .iter()
-            .filter_map(|input| Some((input.id, *index.get(input.name.as_str())?)))
-            .collect();
-        let position = |id: u64| {
-            let id = if by_name { known.get(&id).copied() } else { Some(id) };
-            id.and_then(|id| columns.position(id))
-        };
+    /// The decision value of every instance, all of the source or some: each depends on nothing but its own values.
+    pub fn decision(&self, columns: &dyn Columns) -> Result<Vec<f64>> {
+        let position = |id: u64| self.found.get(&id).and_then(|&id| columns.position(id));
         let mut f = vec![-self.bias; columns.rows()];
-        let weighty: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();
-        // The parts of a curve stand together, and are evaluated together: a look-up per value.
-        let same_curve = |a: &&Term, b: &&Term| {
-            a.feature.is_part_of_curve() && a.group == b.group && a.feature.inputs() == b.feature.inputs()
-        };
-        for terms in weighty.chunk_by(same_curve) {
-            let curve = Curve::new(terms);
-            let feature = match &curve {
-                Some(_) => &Feature::Input(terms[0].feature.inputs()[0]),
-                None => &terms[0].feature,
-            };
+        for Part { name, feature, shape } in &self.parts {
             let Some(column) = feature.column(columns, position) else { continue };
-            check_finite(&column, &terms[0].name, source)?;
-            match curve {
-                Some(curve) => column.map(|x| curve.at(x)).add_to(1.0, &mut f),
-                None => column.add_to(terms[0].weight, &mut f),
+            check_finite(&column, name, &self.source)?;
+            match shape {
+                Shape::Weight(weight) => column.add_to(*weight, &mut f),
+                Shape::Curve(curve) => column.map(|x| curve.at(x)).add_to(1.0, &mut f),
             }
         }
         Ok(f)
+    }
+}
+
+impl Model {
+    /// Makes the model ready for data whose features are called so. Features that the data lack count as 0; others of the
+    /// data are ignored. `source` is for messages.
+    pub fn predictor(&self, names: &Names, source: &str) -> Predictor<'_> {
+        let weighty: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();
+        let mut used: Vec<u64> = weighty.iter().flat_map(|term| term.feature.inputs()).copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        let found: HashMap<u64, u64> = if self.by_name && names.identify() {
+            let index: HashMap<&str, u64> =
+                names.list().iter().zip(0..).map(|(name, id)| (name.as_str(), id)).collect();
+            let inputs = self.inputs.iter().filter(|input| used.binary_search(&input.id).is_ok());
+            inputs.filter_map(|input| Some((input.id, *index.get(input.name.as_str())?))).collect()
+        } else {
+            used.into_iter().map(|id| (id, id)).collect()
+        };
+        // The parts of a curve stand together.
+        let same_curve = |a: &&Term, b: &&Term| {
+            a.feature.is_part_of_curve() && a.group == b.group && a.feature.inputs() == b.feature.inputs()
+        };
+        Predictor {
+            bias: self.bias,
+            parts: weighty.chunk_by(same_curve).map(Part::new).collect(),
+            inputs: found.values().copied().collect(),
+            found,
+            source: source.to_owned(),
+        }
+    }
+
+    /// The decision value of every instance. Features that the data lack count as 0; others of the data are ignored.
+    pub fn decision(&self, data: &Dataset) -> Result<Vec<f64>> {
+        self.predictor(&data.names, &data.source).decision(&*data.columns)
     }
 
     /// The index of the class (in [`Model::classes`]) of a decision value.
@@ -75,19 +109,13 @@ impl Model {
         loss::by_name(&self.loss).ok()?.probability(decision)
     }
 
-    /// Which of the model's classes each label of `data` is; `None` if the data have no labels or others than these.
-    pub fn truth(&self, data: &Dataset) -> Option<Vec<usize>> {
+    /// Which of the model's classes each label is; `None` if there are no labels, or others than these.
+    pub fn truth(&self, labels: &Labels) -> Option<Vec<usize>> {
         let same = |a: &str, b: &str| a == b || crate::data::same_number(a, b);
         let class_of = |label: &String| self.classes.iter().position(|class| same(class, label));
-        let classes: Option<Vec<usize>> = data.labels.classes().iter().map(class_of).collect();
-        let classes = classes.filter(|_| !data.labels.is_empty())?;
-        Some(data.labels.codes().iter().map(|&code| classes[code as usize]).collect())
-    }
-
-    /// How good decision values are, given the true classes.
-    pub fn scores(&self, decision: &[f64], truth: &[usize]) -> Scores {
-        let right = decision.iter().zip(truth).filter(|&(&f, &t)| self.class(f) == t).count();
-        Scores { accuracy: right as f64 / truth.len().max(1) as f64, auc: auc(decision, truth) }
+        let classes: Option<Vec<usize>> = labels.classes().iter().map(class_of).collect();
+        let classes = classes.filter(|_| !labels.is_empty())?;
+        Some(labels.codes().iter().map(|&code| classes[code as usize]).collect())
     }
 }
 
@@ -97,40 +125,4 @@ fn check_finite(column: &Column, name: &str, source: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::input(source, format!("feature {name} holds a value that is not a finite number")))
-}
-
-fn auc(decision: &[f64], truth: &[usize]) -> Option<f64> {
-    let mut order: Vec<usize> = (0..truth.len()).collect();
-    order.sort_by(|&a, &b| decision[a].total_cmp(&decision[b]));
-    let positives = truth.iter().filter(|&&t| t == 1).count();
-    let negatives = truth.len() - positives;
-    if positives == 0 || negatives == 0 {
-        return None;
-    }
-    // Walk up groups of equal decision values; each positive beats the negatives below it and half of its equals.
-    let (mut wins, mut below, mut at) = (0.0, 0usize, 0);
-    while at < order.len() {
-        let value = decision[order[at]];
-        let end = at + order[at..].iter().take_while(|&&i| decision[i] == value).count();
-        let here = order[at..end].iter().filter(|&&i| truth[i] == 1).count();
-        let other = end - at - here;
-        wins += here as f64 * (below as f64 + 0.5 * other as f64);
-        below += other;
-        at = end;
-    }
-    Some(wins / (positives as f64 * negatives as f64))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::auc;
-
-    #[test]
-    fn auc_counts_pairs() {
-        assert_eq!(auc(&[0.1, 0.2, 0.3, 0.4], &[0, 0, 1, 1]), Some(1.0));
-        assert_eq!(auc(&[0.4, 0.3, 0.2, 0.1], &[0, 0, 1, 1]), Some(0.0));
-        assert_eq!(auc(&[0.5, 0.5, 0.5, 0.5], &[0, 1, 0, 1]), Some(0.5));
-        assert_eq!(auc(&[0.1, 0.3, 0.2, 0.4], &[0, 0, 1, 1]), Some(0.75));
-        assert_eq!(auc(&[0.1, 0.2], &[1, 1]), None);
-    }
 }

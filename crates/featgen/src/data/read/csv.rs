@@ -6,8 +6,8 @@ use csv::{ByteRecord, ReaderBuilder};
 
 use super::source::Source;
 use super::spellings::Spellings;
-use super::{Table, number, quoted};
-use crate::data::{Dense, Layout, Names};
+use super::{number, quoted};
+use crate::data::{Columns, Dense, Labels, Layout, Names};
 use crate::error::{Error, Place, Result};
 
 /// Where labels stand.
@@ -22,17 +22,61 @@ pub(super) struct Label<'a> {
 /// Names shown of a header that does not hold what is looked for.
 const NAMES_SHOWN: usize = 8;
 
-/// Reads values by rows, labels where there are some, and the names of the features.
-pub(super) fn read(source: Source, delimiter: u8, label: Label<'_>) -> Result<Table> {
-    let name = source.name().to_owned();
-    let mut reader = ReaderBuilder::new()
-        .delimiter(delimiter)
-        .flexible(true)
-        .has_headers(false)
-        .from_reader(PlainLines { source, last: b'\n' });
-    let mut record = ByteRecord::new();
-    // The line a record begins on, or `None` at the end.
-    let mut next = |record: &mut ByteRecord| loop {
+/// A table whose header was read.
+pub(super) struct Rows {
+    reader: csv::Reader<PlainLines>,
+    record: ByteRecord,
+    header: Header,
+    labels: Spellings,
+    rows: u64,
+}
+
+impl Rows {
+    /// Reads the header.
+    pub(super) fn open(source: Source, delimiter: u8, label: Label<'_>) -> Result<Self> {
+        let file = source.name().to_owned();
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .has_headers(false)
+            .from_reader(PlainLines { source, last: b'\n' });
+        let mut record = ByteRecord::new();
+        let first = next(&mut reader, &mut record)?.unwrap_or(1);
+        let header = Header::new(file, first, &record, label)?;
+        Ok(Self { reader, record, header, labels: Spellings::default(), rows: 0 })
+    }
+
+    /// The names of the features.
+    pub(super) fn names(&self) -> Names {
+        let Header { names, label, .. } = &self.header;
+        let features = names.iter().enumerate().filter(|(k, _)| *label != Some(*k));
+        Names::identifying(features.map(|(_, name)| name.clone()).collect())
+    }
+
+    /// The next rows, of about `most` values, and their labels; `None` at the end.
+    pub(super) fn read(&mut self, most: usize) -> Result<Option<(Box<dyn Columns>, Option<Labels>)>> {
+        let columns = self.header.names.len() - usize::from(self.header.label.is_some());
+        let (mut values, mut rows) = (Vec::new(), 0);
+        while rows == 0 || rows * columns.max(1) < most {
+            let Some(line) = next(&mut self.reader, &mut self.record)? else { break };
+            self.header.row(line, &self.record, &mut values, &mut self.labels)?;
+            rows += 1;
+        }
+        self.rows += rows as u64;
+        if rows == 0 {
+            let none = || Error::input(self.header.file.as_str(), "no instances: only a header");
+            return if self.rows == 0 { Err(none()) } else { Ok(None) };
+        }
+        values.shrink_to_fit();
+        let matrix = Dense::new(values, rows, columns, Layout::RowMajor)?;
+        let labels = self.header.label.map(|_| self.labels.take());
+        Ok(Some((Box::new(matrix), labels)))
+    }
+}
+
+/// Reads a record that is not blank; the line it begins on, or `None` at the end.
+fn next(reader: &mut csv::Reader<PlainLines>, record: &mut ByteRecord) -> Result<Option<u64>> {
+    loop {
         let before = reader.position().line();
         match reader.read_byte_record(record) {
             Ok(false) => return Ok(None),
@@ -41,27 +85,7 @@ pub(super) fn read(source: Source, delimiter: u8, label: Label<'_>) -> Result<Ta
             Ok(true) => return Ok(Some((reader.position().line() - 1 - line_ends(record)).max(before))),
             Err(error) => return Err(failure(error, &reader.get_ref().source)),
         }
-    };
-
-    let first = next(&mut record)?.unwrap_or(1);
-    let header = Header::new(&name, first, &record, label)?;
-    let mut values = Vec::new();
-    let mut labels = Spellings::default();
-    let mut rows = 0;
-    while let Some(line) = next(&mut record)? {
-        header.row(line, &record, &mut values, &mut labels)?;
-        rows += 1;
     }
-    if rows == 0 {
-        return Err(Error::input(name.as_str(), "no instances: only a header"));
-    }
-    values.shrink_to_fit();
-    let columns = header.names.len() - usize::from(header.label.is_some());
-    let matrix = Dense::new(values, rows, columns, Layout::RowMajor)?;
-    let labels = header.label.is_some().then(|| labels.into_labels());
-    let mut names = header.names;
-    header.label.map(|at| names.remove(at));
-    Ok(Table { columns: Box::new(matrix), labels, names: Some(Names::identifying(names)) })
 }
 
 /// Line ends within the cells of a record.
@@ -97,18 +121,18 @@ fn failure(error: csv::Error, source: &Source) -> Error {
     }
 }
 
-struct Header<'a> {
-    file: &'a str,
+struct Header {
+    file: String,
     names: Vec<String>,
     label: Option<usize>,
 }
 
-impl<'a> Header<'a> {
-    fn new(file: &'a str, line: u64, record: &ByteRecord, label: Label<'_>) -> Result<Self> {
+impl Header {
+    fn new(file: String, line: u64, record: &ByteRecord, label: Label<'_>) -> Result<Self> {
         let mut names: Vec<String> = Vec::with_capacity(record.len());
         let mut seen = std::collections::HashSet::new();
         for (k, cell) in record.iter().map(<[u8]>::trim_ascii).enumerate() {
-            let wrong = |reason: String| Err(Error::input(Place::at(file, line, k as u64 + 1), reason));
+            let wrong = |reason: String| Err(Error::input(Place::at(&file, line, k as u64 + 1), reason));
             let Ok(name) = std::str::from_utf8(cell) else {
                 return wrong(format!(
                     "the name of column {}, {}, is not text in UTF-8",
@@ -122,7 +146,7 @@ impl<'a> Header<'a> {
             names.push(name.to_owned());
         }
         let label =
-            find_label(&names, label).map_err(|reason| Error::input(Place::at(file, line, 1), reason))?;
+            find_label(&names, label).map_err(|reason| Error::input(Place::at(&file, line, 1), reason))?;
         Ok(Self { file, names, label })
     }
 
@@ -134,7 +158,7 @@ impl<'a> Header<'a> {
         labels: &mut Spellings,
     ) -> Result<()> {
         let wrong =
-            |k: usize, reason: String| Err(Error::input(Place::at(self.file, line, k as u64 + 1), reason));
+            |k: usize, reason: String| Err(Error::input(Place::at(&self.file, line, k as u64 + 1), reason));
         if record.len() != self.names.len() {
             let (found, expected) = (record.len(), self.names.len());
             return wrong(found.min(expected), format!("{found} cells where the header has {expected}"));

@@ -8,7 +8,9 @@
 //!
 //! Each may be compressed with gzip or zstd. What is wrong with an input is said with file, line and column.
 
+mod batches;
 mod csv;
+mod idset;
 mod npy;
 mod number;
 mod source;
@@ -17,13 +19,15 @@ mod svmlight;
 
 use std::path::{Path, PathBuf};
 
+pub use self::batches::{Batch, Batches};
 use self::source::Format;
 pub(crate) use self::source::Source;
 use self::spellings::Spellings;
 use super::{Columns, Dataset, Labels, Names};
 use crate::error::{Error, Place, Result};
 
-/// Bytes of text that one task parses: small enough for what it leaves to stay in the cache.
+/// Bytes of text that one task parses, and values of a table or an array in a batch: small enough for what they leave to
+/// stay in the cache.
 const CHUNK: usize = 1 << 19;
 
 /// Reads data sets. The defaults suit training on svmlight text; formats that need more are told here.
@@ -124,7 +128,7 @@ impl Reader {
         let table = match source.format(self.label_column.is_some())? {
             Format::Svmlight { labelled } => self.read_svmlight(source, labelled, given_names.as_ref())?,
             Format::Csv { delimiter } => self.read_csv(source, delimiter)?,
-            Format::Npy => self.read_npy(source)?,
+            Format::Npy => Table { columns: self.open_npy(source)?.read()?, labels: None, names: None },
         };
         let rows = table.columns.rows();
         let mut labels = match &self.labels_file {
@@ -152,23 +156,33 @@ impl Reader {
         self.require_labels && self.labels_file.is_none()
     }
 
+    fn pool(&self) -> Result<rayon::ThreadPool> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        pool.map_err(|e| Error::parameter("threads", e.to_string()))
+    }
+
     fn read_svmlight(&self, source: Source, labelled: bool, names: Option<&Names>) -> Result<Table> {
+        let options = self.svmlight_options(labelled, names.map_or(0, |names| names.list().len() as u64))?;
+        let (columns, labels) = self.pool()?.install(|| svmlight::read(source, options))?;
+        Ok(Table { columns: Box::new(columns), labels, names: None })
+    }
+
+    fn svmlight_options(&self, labelled: bool, dimension: u64) -> Result<svmlight::Options> {
         if self.label_column.is_some() {
             let reason = "only a table has label columns, and this is svmlight text";
             return Err(Error::parameter("label", reason));
         }
-        let options = svmlight::Options {
-            labelled: labelled || self.labels_inside(),
-            dimension: names.map_or(0, |names| names.list().len() as u64),
-            chunk: self.chunk,
-        };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool = pool.map_err(|e| Error::parameter("threads", e.to_string()))?;
-        let (columns, labels) = pool.install(|| svmlight::read(source, options))?;
-        Ok(Table { columns: Box::new(columns), labels, names: None })
+        Ok(svmlight::Options { labelled: labelled || self.labels_inside(), dimension, chunk: self.chunk })
     }
 
     fn read_csv(&self, source: Source, delimiter: u8) -> Result<Table> {
+        let mut rows = self.open_csv(source, delimiter)?;
+        let names = Some(rows.names());
+        let (columns, labels) = rows.read(usize::MAX)?.expect("no rows are an error the first time");
+        Ok(Table { columns, labels, names })
+    }
+
+    fn open_csv(&self, source: Source, delimiter: u8) -> Result<csv::Rows> {
         if self.label_column.is_some() && self.labels_file.is_some() {
             return Err(Error::parameter(
                 "labels",
@@ -176,16 +190,16 @@ impl Reader {
             ));
         }
         let label = csv::Label { column: self.label_column.as_deref(), required: self.labels_inside() };
-        csv::read(source, delimiter, label)
+        csv::Rows::open(source, delimiter, label)
     }
 
-    fn read_npy(&self, source: Source) -> Result<Table> {
+    fn open_npy(&self, source: Source) -> Result<npy::Array> {
         if self.labels_inside() {
             return Err(
                 source.error("an array has no labels: they must be given in a file of their own (--labels)")
             );
         }
-        Ok(Table { columns: npy::read_matrix(source)?, labels: None, names: None })
+        npy::Array::open(source)
     }
 }
 
@@ -208,22 +222,29 @@ fn read_names(path: &Path) -> Result<Names> {
 }
 
 fn read_labels(path: &Path, rows: usize) -> Result<Labels> {
-    let mut source = Source::open(path)?;
-    let name = source.name().to_owned();
-    let labels = if source.is_npy()? {
-        npy::read_labels(source)?
-    } else {
-        let mut spellings = Spellings::default();
-        for_each_text_line(source, "label", |line, text| {
-            spellings.push(text).map_err(|reason| Error::input(Place::at(&name, line, 1), reason))
-        })?;
-        spellings.into_labels()
-    };
-    if labels.len() != rows {
-        let reason = format!("{} labels for {rows} instances", labels.len());
-        return Err(Error::input(name.as_str(), reason));
-    }
+    let labels = read_all_labels(path)?;
+    check_label_count(&path.display().to_string(), &labels, rows)?;
     Ok(labels)
+}
+
+fn check_label_count(file: &str, labels: &Labels, rows: usize) -> Result<()> {
+    match labels.len() == rows {
+        true => Ok(()),
+        false => Err(Error::input(file, format!("{} labels for {rows} instances", labels.len()))),
+    }
+}
+
+fn read_all_labels(path: &Path) -> Result<Labels> {
+    let mut source = Source::open(path)?;
+    if source.is_npy()? {
+        return npy::read_labels(source);
+    }
+    let name = source.name().to_owned();
+    let mut spellings = Spellings::default();
+    for_each_text_line(source, "label", |line, text| {
+        spellings.push(text).map_err(|reason| Error::input(Place::at(&name, line, 1), reason))
+    })?;
+    Ok(spellings.take())
 }
 
 fn read_weights(path: &Path, rows: usize) -> Result<Vec<f64>> {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::marker::PhantomData;
 use std::path::Path;
+use std::sync::Arc;
 
 use memmap2::{Mmap, MmapOptions};
 
@@ -30,26 +31,105 @@ struct Header {
     length: usize,
 }
 
-/// Reads a matrix of `f4` or `f8`.
-pub(super) fn read_matrix(mut source: Source) -> Result<Box<dyn Columns>> {
-    let header = Header::read(&mut source)?;
-    let [rows, columns] = header.shape[..] else {
-        return Err(
-            source.error(format!("an array of shape {}: two dimensions are needed", header.shown_shape()))
-        );
-    };
-    if rows == 0 {
-        return Err(source.error("no instances"));
+/// An array whose header was read: two dimensions of `f4` or `f8`.
+pub(super) struct Array {
+    source: Source,
+    wide: bool,
+    begin: usize,
+    rows: usize,
+    columns: usize,
+    layout: Layout,
+}
+
+impl Array {
+    /// Reads the header.
+    pub(super) fn open(mut source: Source) -> Result<Self> {
+        let header = Header::read(&mut source)?;
+        let [rows, columns] = header.shape[..] else {
+            return Err(source
+                .error(format!("an array of shape {}: two dimensions are needed", header.shown_shape())));
+        };
+        if rows == 0 {
+            return Err(source.error("no instances"));
+        }
+        let wide = match header.descr.as_str() {
+            "<f4" => false,
+            "<f8" => true,
+            other => return Err(source.error(unusable(other, "f4 or f8"))),
+        };
+        let bytes = if wide { 8 } else { 4 };
+        if rows.checked_mul(columns).is_none_or(|values| values.checked_mul(bytes).is_none()) {
+            return Err(source.error(format!("a shape of {} is too large", header.shown_shape())));
+        }
+        let layout = if header.fortran_order { Layout::ColumnMajor } else { Layout::RowMajor };
+        Ok(Self { source, wide, begin: header.length, rows, columns, layout })
     }
-    let matrix = Matrix {
-        rows,
-        columns,
-        layout: if header.fortran_order { Layout::ColumnMajor } else { Layout::RowMajor },
-    };
-    match header.descr.as_str() {
-        "<f4" => matrix.read::<f32>(source, &header),
-        "<f8" => matrix.read::<f64>(source, &header),
-        other => Err(source.error(unusable(other, "f4 or f8"))),
+
+    /// Number of instances.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// All of it.
+    pub(super) fn read(self) -> Result<Box<dyn Columns>> {
+        if self.wide { self.read_as::<f64>() } else { self.read_as::<f32>() }
+    }
+
+    /// Some rows at a time, of about `size` values, in order. What is neither in a plain file nor by rows can only be had as a whole.
+    pub(super) fn for_each_batch<E: From<Error>>(
+        self,
+        size: usize,
+        each: impl FnMut(Box<dyn Columns>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.wide { self.batches_of::<f64, E>(size, each) } else { self.batches_of::<f32, E>(size, each) }
+    }
+
+    fn read_as<T: Real>(mut self) -> Result<Box<dyn Columns>> {
+        let Self { rows, columns, layout, .. } = self;
+        Ok(match self.mapped::<T>()? {
+            Some(values) => Box::new(Dense::new(values, rows, columns, layout)?),
+            None => {
+                let values = read_values::<T>(&mut self.source, rows * columns)?;
+                Box::new(Dense::new(values, rows, columns, layout)?)
+            }
+        })
+    }
+
+    fn batches_of<T: Real, E: From<Error>>(
+        mut self,
+        size: usize,
+        mut each: impl FnMut(Box<dyn Columns>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { rows, columns, layout, .. } = self;
+        let mapped = self.mapped::<T>()?;
+        if mapped.is_none() && layout == Layout::ColumnMajor {
+            return each(self.read_as::<T>()?);
+        }
+        let step = (size / columns.max(1)).max(1);
+        for first in (0..rows).step_by(step) {
+            let part = first..rows.min(first + step);
+            each(match &mapped {
+                Some(values) => Box::new(Dense::part(values.clone(), rows, columns, layout, part)?),
+                None => {
+                    let values = read_values::<T>(&mut self.source, part.len() * columns)?;
+                    Box::new(Dense::new(values, part.len(), columns, layout)?)
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The values of a plain file in which they are aligned.
+    fn mapped<T: Real>(&self) -> Result<Option<Mapped<T>>> {
+        let Some(path) = self.source.plain_file() else { return Ok(None) };
+        let length = self.rows * self.columns;
+        let mapped = Mapped::<T>::new(path, self.begin, length).map_err(|e| self.source.read_error(e))?;
+        match mapped {
+            Some(values) if values.as_ref().len() < length => {
+                Err(truncated(&self.source, values.as_ref().len(), length))
+            }
+            mapped => Ok(mapped),
+        }
     }
 }
 
@@ -85,43 +165,13 @@ fn labels<T: bytemuck::Pod + std::fmt::Display>(mut source: Source, length: usiz
         }
         spellings.push(&text).map_err(|reason| source.error(reason))?;
     }
-    Ok(spellings.into_labels())
+    Ok(spellings.take())
 }
 
 fn unusable(descr: &str, needed: &str) -> String {
     match descr.strip_prefix('>') {
         Some(kind) => format!("big-endian values (>{kind}): save them as little-endian (<{kind})"),
         None => format!("values of type {}: {needed} are needed", super::quoted(descr.as_bytes())),
-    }
-}
-
-struct Matrix {
-    rows: usize,
-    columns: usize,
-    layout: Layout,
-}
-
-impl Matrix {
-    fn read<T: Real>(self, mut source: Source, header: &Header) -> Result<Box<dyn Columns>> {
-        let Some(length) =
-            self.rows.checked_mul(self.columns).filter(|n| n.checked_mul(size_of::<T>()).is_some())
-        else {
-            return Err(source.error(format!("a shape of {} is too large", header.shown_shape())));
-        };
-        let mapped = match source.plain_file() {
-            Some(path) => Mapped::<T>::new(path, header.length, length).map_err(|e| source.read_error(e))?,
-            None => None,
-        };
-        match mapped {
-            Some(values) if values.as_ref().len() < length => {
-                Err(truncated(&source, values.as_ref().len(), length))
-            }
-            Some(values) => Ok(Box::new(Dense::new(values, self.rows, self.columns, self.layout)?)),
-            None => {
-                let values = read_values::<T>(&mut source, length)?;
-                Ok(Box::new(Dense::new(values, self.rows, self.columns, self.layout)?))
-            }
-        }
     }
 }
 
@@ -145,8 +195,9 @@ fn read_values<T: bytemuck::Pod>(source: &mut Source, length: usize) -> Result<V
 }
 
 /// Values in a file, as many as there are of the number asked for.
+#[derive(Clone)]
 struct Mapped<T> {
-    map: Mmap,
+    map: Arc<Mmap>,
     begin: usize,
     end: usize,
     element: PhantomData<T>,
@@ -155,7 +206,7 @@ struct Mapped<T> {
 impl<T: Real> Mapped<T> {
     /// `None` where the values are not aligned in the file.
     fn new(path: &Path, begin: usize, length: usize) -> std::io::Result<Option<Self>> {
-        let map = map(&File::open(path)?)?;
+        let map = Arc::new(map(&File::open(path)?)?);
         let held = map.len().saturating_sub(begin) / size_of::<T>();
         let end = begin + length.min(held) * size_of::<T>();
         let aligned = begin.is_multiple_of(align_of::<T>());

@@ -45,8 +45,8 @@ impl Spellings {
         self.codes.extend(codes);
     }
 
-    /// The labels of all instances.
-    pub(super) fn into_labels(self) -> Labels {
-        Labels::from_codes(self.list, self.codes)
+    /// The labels of all instances since this was last asked.
+    pub(super) fn take(&mut self) -> Labels {
+        Labels::from_codes(self.list.clone(), std::mem::take(&mut self.codes))
     }
 }

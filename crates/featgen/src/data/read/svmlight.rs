@@ -8,6 +8,7 @@ use std::sync::mpsc;
 
 use rayon::prelude::*;
 
+use super::idset::IdSet;
 use super::source::{Chunk, Chunks, Source};
 use super::spellings::Spellings;
 use super::{number, quoted};
@@ -28,6 +29,31 @@ pub(super) struct Options {
 
 /// Reads a source on the threads of the current pool.
 pub(super) fn read(source: Source, options: Options) -> Result<(Sparse, Option<Labels>)> {
+    let mut reading = parse(source, options, |_| true, |_| Ok::<_, Error>(()))?;
+    Ok(reading.take_rows())
+}
+
+/// Hands on some rows at a time, in order, with the columns of `wanted` ids only.
+pub(super) fn for_each_batch<E: From<Error>>(
+    source: Source,
+    options: Options,
+    wanted: &IdSet,
+    mut each: impl FnMut(Sparse, Option<Labels>) -> Result<(), E>,
+) -> Result<(), E> {
+    let hand_on = |reading: &mut Reading| {
+        let (columns, labels) = reading.take_rows();
+        each(columns, labels)
+    };
+    parse(source, options, |id| wanted.contains(id), hand_on).map(drop)
+}
+
+/// Parses a source, leaving out columns that are not `wanted`; after every few chunks `each` may take what was read.
+fn parse<E: From<Error>>(
+    source: Source,
+    options: Options,
+    wanted: impl Fn(u64) -> bool + Sync,
+    each: impl FnMut(&mut Reading) -> Result<(), E>,
+) -> Result<Reading, E> {
     let reading = Reading::new(source.name().to_owned(), options);
     let tasks = rayon::current_num_threads();
     let (full, chunks) = mpsc::sync_channel(tasks);
@@ -43,28 +69,30 @@ pub(super) fn read(source: Source, options: Options) -> Result<(Sparse, Option<L
                 }
             }
         });
-        parse_all(chunks, recycle, tasks, reading)
+        parse_all(chunks, recycle, tasks, reading, wanted, each)
     })
 }
 
 /// Parses `tasks` chunks at a time. Owns its ends of the channels: that they close ends the other side.
-fn parse_all(
+fn parse_all<E: From<Error>>(
     chunks: mpsc::Receiver<Result<Chunk>>,
     recycle: mpsc::Sender<Vec<u8>>,
     tasks: usize,
     mut reading: Reading,
-) -> Result<(Sparse, Option<Labels>)> {
+    wanted: impl Fn(u64) -> bool + Sync,
+    mut each: impl FnMut(&mut Reading) -> Result<(), E>,
+) -> Result<Reading, E> {
     let labelled = reading.options.labelled;
     let mut parts: Vec<Part> = (0..tasks).map(|_| Part::default()).collect();
     let mut blocks: Vec<Block> = Vec::with_capacity(tasks);
     loop {
         let batch: Vec<Result<Chunk>> = chunks.iter().take(tasks).collect();
         if batch.is_empty() {
-            return reading.finish();
+            return Ok(reading.end()?);
         }
         let parse = |(part, chunk): (&mut Part, &Result<Chunk>)| {
             if let Ok(chunk) = chunk {
-                part.parse(chunk, labelled);
+                part.parse(chunk, labelled, &wanted);
             }
         };
         parts.par_iter_mut().zip(&batch).with_max_len(1).for_each(parse);
@@ -77,6 +105,7 @@ fn parse_all(
         }
         reading.builder.append(&mut blocks)?;
         parts.iter_mut().zip(blocks.drain(..)).for_each(|(part, block)| part.block = block);
+        each(&mut reading)?;
     }
 }
 
@@ -85,6 +114,8 @@ struct Reading {
     name: String,
     options: Options,
     builder: Builder,
+    /// Rows that the builder has no more.
+    rows: u64,
     lines: u64,
     largest: u64,
     spellings: Spellings,
@@ -96,6 +127,7 @@ impl Reading {
             name,
             options,
             builder: Builder::new(),
+            rows: 0,
             lines: 0,
             largest: options.dimension,
             spellings: Spellings::default(),
@@ -118,12 +150,20 @@ impl Reading {
         Ok(())
     }
 
-    fn finish(self) -> Result<(Sparse, Option<Labels>)> {
-        if self.builder.rows() == 0 {
-            return Err(Error::input(self.name.as_str(), "no instances"));
+    /// All is read.
+    fn end(self) -> Result<Self> {
+        match self.rows + self.builder.rows() as u64 {
+            0 => Err(Error::input(self.name.as_str(), "no instances")),
+            _ => Ok(self),
         }
-        let labels = self.options.labelled.then(|| self.spellings.into_labels());
-        Ok((self.builder.finish(self.largest), labels))
+    }
+
+    /// The rows since this was last asked.
+    fn take_rows(&mut self) -> (Sparse, Option<Labels>) {
+        let builder = std::mem::replace(&mut self.builder, Builder::new());
+        self.rows += builder.rows() as u64;
+        let labels = self.options.labelled.then(|| self.spellings.take());
+        (builder.finish(self.largest), labels)
     }
 }
 
@@ -150,7 +190,7 @@ struct Part {
 
 impl Part {
     /// Parses a chunk up to its end or its first fault.
-    fn parse(&mut self, chunk: &Chunk, labelled: bool) {
+    fn parse(&mut self, chunk: &Chunk, labelled: bool, wanted: &impl Fn(u64) -> bool) {
         self.block.clear();
         self.labels.clear();
         self.codes.clear();
@@ -159,7 +199,7 @@ impl Part {
         let mut parser = Parser::new(text, labelled);
         let mut result = Ok(());
         while parser.at < length && result.is_ok() {
-            result = parser.line(self);
+            result = parser.line(self, wanted);
         }
         self.lines = parser.line;
         self.fault = result.err();
@@ -190,7 +230,7 @@ impl<'t> Parser<'t> {
         Spot { line: self.line, column: (at - self.line_begin) as u64 + 1 }
     }
 
-    fn line(&mut self, part: &mut Part) -> Parsed<()> {
+    fn line(&mut self, part: &mut Part, wanted: &impl Fn(u64) -> bool) -> Parsed<()> {
         self.line += 1;
         self.line_begin = self.at;
         self.at = after_blanks(self.text, self.at);
@@ -199,7 +239,7 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         self.label(part)?;
-        self.entries(part)?;
+        self.entries(part, wanted)?;
         part.block.end_row();
         Ok(())
     }
@@ -240,7 +280,7 @@ impl<'t> Parser<'t> {
         Ok(code)
     }
 
-    fn entries(&mut self, part: &mut Part) -> Parsed<()> {
+    fn entries(&mut self, part: &mut Part, wanted: &impl Fn(u64) -> bool) -> Parsed<()> {
         let text = self.text;
         let mut at = self.at;
         let mut previous = 0;
@@ -264,7 +304,7 @@ impl<'t> Parser<'t> {
                 return Err((self.spot(at), disorder(previous, index)));
             }
             previous = index;
-            if value != 0.0 {
+            if value != 0.0 && wanted(index - 1) {
                 part.block.push(index - 1, value);
             }
             at = end;

@@ -579,3 +579,110 @@ fn labels_in_a_file_replace_those_of_the_data() {
         assert_eq!(labels(&read_with(&reader, text).unwrap()), ["x", "y"]);
     }
 }
+
+mod batches {
+    use super::*;
+
+    /// What the batches of a source say together: the wanted columns by id, labels, and how many batches there were.
+    type Together = (BTreeMap<u64, Vec<(u32, f64)>>, Vec<String>, usize);
+
+    fn together(reader: &Reader, source: Source, wanted: &[u64]) -> Result<Together> {
+        let (mut all, mut spelled, mut rows, mut count) = (BTreeMap::new(), Vec::new(), 0, 0);
+        reader.batches_of(source)?.for_each(wanted, |batch| {
+            for &id in wanted {
+                let column: &mut Vec<_> = all.entry(id).or_default();
+                let Some(position) = batch.columns.position(id) else { continue };
+                batch.columns.gather(&[position])[0].each_nonzero(|row, x| column.push((rows + row, x)));
+            }
+            rows += batch.columns.rows() as u32;
+            let Batch { labels, .. } = batch;
+            spelled.extend(labels.codes().iter().map(|&code| labels.classes()[code as usize].clone()));
+            count += 1;
+            Ok::<_, Error>(())
+        })?;
+        Ok((all, spelled, count))
+    }
+
+    fn check(reader: &Reader, open: impl Fn() -> Source, wanted: &[u64], several: bool) {
+        let whole = reader.read_source(open()).unwrap();
+        let held = columns(&whole);
+        let nonzero = |id: &u64| {
+            let column = held.get(id).cloned().unwrap_or_default();
+            (*id, column.into_iter().filter(|(_, x)| *x != 0.0).collect())
+        };
+        let (all, spelled, count) = together(reader, open(), wanted).unwrap();
+        assert_eq!(all, wanted.iter().map(nonzero).collect());
+        assert_eq!(spelled, labels(&whole));
+        assert_eq!(count > 1, several);
+    }
+
+    #[test]
+    fn together_are_the_whole() {
+        let value = |i: usize, j: usize| (i * 31 + j * 17) % 7;
+        let line = |i: usize| {
+            let entries = (1..9).map(|j| format!(" {}:{}", j * j, value(i, j))).collect::<String>();
+            format!("{}{entries}{}", i % 2, if i % 5 == 0 { "\n\n# comment\n" } else { "\n" })
+        };
+        let text: String = (0..500).map(line).collect();
+        let row = |i: usize| (1..9).map(|j| format!("{},", value(i, j))).collect::<String>();
+        let table: String = (0..500).map(|i| format!("{}{}\n", row(i), i % 2)).collect();
+        let table = format!("a,b,c,d,e,f,g,h,y\n{table}");
+        for reader in readers() {
+            let several = reader.chunk < CHUNK;
+            for bytes in [text.clone().into_bytes(), gzip(text.as_bytes()), zstd(text.as_bytes())] {
+                let source = || Source::from_bytes(bytes.as_slice()).unwrap();
+                check(&reader, source, &[0, 3, 35, 1000], several);
+                check(&reader, source, &[], several);
+            }
+            let source = || Source::from_bytes(table.as_str()).unwrap();
+            check(&reader.clone().label_column("y"), source, &[1, 7], several);
+        }
+    }
+
+    #[test]
+    fn arrays_in_every_layout() {
+        let bytes: Vec<u8> = (0..600u32).flat_map(|k| (k as f32 / 7.0).to_le_bytes()).collect();
+        let given = file((0..100).map(|i| format!("{}\n", i % 3)).collect::<String>());
+        for order in ["False", "True"] {
+            let header = format!("{{'descr': '<f4', 'fortran_order': {order}, 'shape': (100, 6), }}");
+            let header = format!("{header:<117}\n").into_bytes();
+            let array = [b"\x93NUMPY\x01\x00\x76\x00".to_vec(), header, bytes.clone()].concat();
+            let reader = Reader { chunk: 50, labels_file: Some(given.path().to_owned()), ..Reader::new() };
+            let plain = file(&array);
+            check(&reader, || Source::open(plain.path()).unwrap(), &[0, 5, 9], true);
+            let packed = file(gzip(&array));
+            check(&reader, || Source::open(packed.path()).unwrap(), &[0, 5], order == "False");
+        }
+    }
+
+    #[test]
+    fn faults_are_where_they_are_in_the_whole() {
+        let good = "1 1:1 2:1\n\n-1 2:1\n".repeat(50);
+        let table = format!("a,y\n{}", "1,x\n\n2,z\n".repeat(50));
+        for reader in readers() {
+            let said = |reader: &Reader, text: &str| {
+                let source = || Source::from_bytes(text).unwrap();
+                let whole = reader.read_source(source()).map(|_| ()).unwrap_err().to_string();
+                assert_eq!(together(reader, source(), &[1]).unwrap_err().to_string(), whole);
+                whole
+            };
+            assert!(said(&reader, &format!("{good}1 2:x\n{good}")).starts_with("test:151:3: "));
+            assert!(said(&reader, &format!("{good}1 3:1 1:1\n")).starts_with("test:151:7: "));
+            assert_eq!(said(&reader, "# nothing\n"), "test: no instances");
+            let reader = reader.label_column("y");
+            assert!(said(&reader, &format!("{table}x,z\n")).starts_with("test:152:1: "));
+            assert_eq!(said(&reader, "a,y\n"), "test: no instances: only a header");
+        }
+    }
+
+    #[test]
+    fn labels_of_a_file_must_be_as_many() {
+        let text = "1:1\n".repeat(20);
+        for (count, said) in [(7, "7 labels for at least "), (30, "30 labels for 20 instances")] {
+            let given = file("1\n".repeat(count));
+            let reader = Reader { chunk: 8, ..Reader::new().require_labels(false).labels_file(given.path()) };
+            let error = together(&reader, Source::from_bytes(text.as_str()).unwrap(), &[0]).unwrap_err();
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+}
