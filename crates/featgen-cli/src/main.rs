@@ -1,6 +1,7 @@
 //! The command `featgen`: argument parsing, progress, tables and JSON around the library. No learning code.
 
 mod args;
+mod convert;
 mod demo;
 mod inspect;
 mod interrupt;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Demo(args) => demo::run(&args),
     };

@@ -56,6 +56,15 @@ impl WholeFile {
         }
     }
 
+    /// The file itself, for whoever writes at places of his own choice. What was written in order is there.
+    pub(crate) fn file(&mut self) -> io::Result<&File> {
+        self.out.flush()?;
+        Ok(match self.out.get_ref() {
+            Target::Direct(file) => file,
+            Target::Temporary(file, _) => file.as_file(),
+        })
+    }
+
     /// A failure to write, with the file's name.
     pub fn error(&self, error: io::Error) -> Error {
         Error::io(self.path.display(), error)
@@ -117,7 +126,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
     temporary_in(&folder).map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
 }
 
-fn folder_of(path: &Path) -> PathBuf {
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),

@@ -1,5 +1,6 @@
 //! What the user can say. Names, defaults and meanings are a contract; ranges are checked by the library.
 
+mod convert;
 mod space;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use featgen::data::ClassWeights;
 use featgen::data::read::Reader;
 use featgen::{Error, Machine};
 
+pub(crate) use convert::ConvertArgs;
 pub(crate) use space::{GroupingArgs, SpaceArgs, SpaceKind};
 
 #[derive(Parser)]
@@ -45,6 +47,7 @@ pub(crate) enum Command {
     Train(Box<TrainArgs>),
     Predict(PredictArgs),
     Inspect(InspectArgs),
+    Convert(ConvertArgs),
     Synth(SynthArgs),
     Demo(DemoArgs),
 }

@@ -131,6 +131,10 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         usize::try_from(id).ok().filter(|&j| j < self.columns)
     }
 
+    fn is_narrow(&self) -> bool {
+        size_of::<T>() == size_of::<f32>()
+    }
+
     fn batch(&self) -> usize {
         match self.layout {
             Layout::ColumnMajor => (BATCH_BYTES / (self.rows.len().max(1) * size_of::<T>())).max(4),

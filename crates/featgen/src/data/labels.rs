@@ -42,6 +42,11 @@ impl Labels {
         Self { classes, codes, weights: None }
     }
 
+    /// From classes in their order and the index of each instance's, which must exist.
+    pub(crate) fn from_classes(classes: Vec<String>, codes: Vec<u32>) -> Self {
+        Self { classes, codes, weights: None }
+    }
+
     /// From two classes in their order and, for every instance, whether it is of the second. Classes are not looked at:
     /// whoever has them knows that they differ.
     pub fn of_two(classes: [String; 2], second: impl IntoIterator<Item = bool>) -> Self {

@@ -9,6 +9,7 @@ mod dense;
 mod labels;
 pub mod read;
 mod sparse;
+pub mod store;
 mod write;
 
 use std::ops::Range;
@@ -77,6 +78,11 @@ pub trait Columns: Send + Sync {
 
     /// Puts the rows and values of the column at `position` into `out` if it has at most `most`; says whether it has.
     fn short_column(&self, _position: usize, _most: usize, _out: &mut Vec<(u32, f64)>) -> bool {
+        false
+    }
+
+    /// Whether every stored value is a 32-bit float.
+    fn is_narrow(&self) -> bool {
         false
     }
 

@@ -220,7 +220,30 @@ impl<'a> SparseView<'a> {
         Ok(Self { rows, dimension, ids, pointers, indices, values })
     }
 
-    fn range(&self, position: usize) -> Range<usize> {
+    /// From parts that are known to be right.
+    pub(super) fn trusted(
+        rows: usize,
+        dimension: u64,
+        ids: Option<&'a [u64]>,
+        pointers: &'a [u64],
+        indices: &'a [u32],
+        values: ValuesView<'a>,
+    ) -> Self {
+        Self { rows, dimension, ids, pointers, indices, values }
+    }
+
+    /// The rows of all stored values, column after column.
+    pub(super) fn indices(&self) -> &'a [u32] {
+        self.indices
+    }
+
+    /// All stored values, column after column.
+    pub(super) fn values(&self) -> ValuesView<'a> {
+        self.values
+    }
+
+    /// Where the entries of a column are.
+    pub(super) fn range(&self, position: usize) -> Range<usize> {
         self.pointers[position] as usize..self.pointers[position + 1] as usize
     }
 

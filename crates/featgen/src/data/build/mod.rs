@@ -165,6 +165,11 @@ impl Builder {
         self.rows
     }
 
+    /// Number of entries so far.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
+    }
+
     /// Adds the rows of these blocks, in order, on the threads of the current pool.
     pub(crate) fn append(&mut self, blocks: &mut [Block]) -> Result<()> {
         self.follow_new_ids();

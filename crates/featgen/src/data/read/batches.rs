@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::idset::IdSet;
 use super::source::{Format, Source};
-use super::{Reader, check_label_count, csv, npy, read_all_labels, svmlight};
-use crate::data::{Columns, Labels, Names};
+use super::{Reader, Table, check_label_count, csv, npy, read_all_labels, svmlight};
+use crate::data::{Columns, Labels, Names, Sparse};
 use crate::error::{Error, Result};
 
 /// An open input that is handed on in batches of rows, so that memory does not grow with their number.
@@ -48,6 +48,8 @@ enum Rows {
     Svmlight(Source, svmlight::Options),
     Csv(csv::Rows),
     Npy(npy::Array),
+    /// A store is mapped as a whole.
+    Store(Box<Table>),
 }
 
 impl Reader {
@@ -65,9 +67,11 @@ impl Reader {
             }
             Format::Csv { delimiter } => Rows::Csv(self.open_csv(source, delimiter)?),
             Format::Npy => Rows::Npy(self.open_npy(source)?),
+            Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
         };
         let names = match &rows {
             Rows::Csv(table) => table.names(),
+            Rows::Store(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) => Names::default(),
         };
         let read = |path: &Path| Ok((path.display().to_string(), read_all_labels(path)?));
@@ -96,24 +100,12 @@ impl Batches {
         wanted: &[u64],
         mut each: impl FnMut(Batch) -> Result<(), E> + Send,
     ) -> Result<(), E> {
-        let Self { rows, size, threads, labels: given, .. } = self;
-        let mut done = 0;
+        let Self { rows, size, threads, labels, .. } = self;
+        let mut labelled = Labelled { given: labels, done: 0 };
         let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>| {
-            let first = done;
-            done += columns.rows();
-            let labels = match &given {
-                Some((file, all)) if done > all.len() => {
-                    let reason = format!("{} labels for at least {done} instances", all.len());
-                    return Err(Error::input(file.as_str(), reason).into());
-                }
-                Some((_, all)) => all.part(first..done),
-                None => inside.unwrap_or_default(),
-            };
+            let labels = labelled.next(columns.rows(), inside)?;
             // Blank lines and comments alone make no batch.
-            if columns.rows() == 0 {
-                return Ok(());
-            }
-            each(Batch { columns, labels })
+            if columns.rows() == 0 { Ok(()) } else { each(Batch { columns, labels }) }
         };
         match rows {
             Rows::Svmlight(source, options) => {
@@ -127,7 +119,82 @@ impl Batches {
                 }
             }
             Rows::Npy(array) => array.for_each_batch(size, |columns| hand_on(columns, None))?,
+            Rows::Store(table) => hand_on(table.columns, table.labels)?,
         }
-        Ok(given.map_or(Ok(()), |(file, labels)| check_label_count(&file, &labels, done))?)
+        Ok(labelled.end()?)
+    }
+
+    /// Hands on all rows with all their columns, as many at a time as hold about so many values. An array in a plain file,
+    /// which takes no memory, is handed on as a whole.
+    pub(crate) fn for_each_part<E: From<Error> + Send>(
+        self,
+        entries: u64,
+        mut each: impl FnMut(Part, &Labels) -> Result<(), E> + Send,
+    ) -> Result<(), E> {
+        let Self { name, rows, threads, labels, .. } = self;
+        let mut labelled = Labelled { given: labels, done: 0 };
+        let size = usize::try_from(entries).unwrap_or(usize::MAX);
+        let mut hand_on = |part: Part, inside: Option<Labels>| {
+            let rows = part.columns().rows();
+            let labels = labelled.next(rows, inside)?;
+            if rows == 0 { Ok(()) } else { each(part, &labels) }
+        };
+        match rows {
+            Rows::Svmlight(source, options) => {
+                let hand_on = |columns, labels| hand_on(Part::Sparse(columns), labels);
+                threads.install(|| svmlight::for_each_part(source, options, entries, hand_on))?;
+            }
+            Rows::Csv(mut table) => {
+                while let Some((columns, labels)) = table.read(size)? {
+                    hand_on(Part::Dense(columns), labels)?;
+                }
+            }
+            Rows::Npy(array) => {
+                let size = if array.is_plain() { usize::MAX } else { size };
+                array.for_each_batch(size, |columns| hand_on(Part::Dense(columns), None))?;
+            }
+            Rows::Store(_) => return Err(Error::input(name.as_str(), "this is a store already").into()),
+        }
+        Ok(labelled.end()?)
+    }
+}
+
+/// Some rows with all their columns.
+pub(crate) enum Part {
+    Sparse(Sparse),
+    Dense(Box<dyn Columns>),
+}
+
+impl Part {
+    pub(crate) fn columns(&self) -> &dyn Columns {
+        match self {
+            Self::Sparse(sparse) => sparse,
+            Self::Dense(columns) => &**columns,
+        }
+    }
+}
+
+/// Labels of one batch after the other: those of a file of their own, where there is one.
+struct Labelled {
+    given: Option<(String, Labels)>,
+    done: usize,
+}
+
+impl Labelled {
+    fn next(&mut self, rows: usize, inside: Option<Labels>) -> Result<Labels> {
+        let first = self.done;
+        self.done += rows;
+        match &self.given {
+            Some((file, all)) if self.done > all.len() => {
+                let reason = format!("{} labels for at least {} instances", all.len(), self.done);
+                Err(Error::input(file.as_str(), reason))
+            }
+            Some((_, all)) => Ok(all.part(first..self.done)),
+            None => Ok(inside.unwrap_or_default()),
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        self.given.map_or(Ok(()), |(file, labels)| check_label_count(&file, &labels, self.done))
     }
 }

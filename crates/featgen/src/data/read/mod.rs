@@ -4,6 +4,7 @@
 //! |---|---|
 //! | svmlight/LIBSVM text | sparse columns |
 //! | CSV with a header (comma, semicolon or tab) | dense rows |
+//! | a [store](crate::data::store) | what it holds, mapped |
 //! | NumPy `.npy`, two-dimensional, `f4` or `f8` | dense, in the file's order and precision, mapped rather than read |
 //!
 //! Each may be compressed with gzip or zstd. What is wrong with an input is said with file, line and column.
@@ -19,10 +20,12 @@ mod svmlight;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::batches::Part;
 pub use self::batches::{Batch, Batches};
 use self::source::Format;
 pub(crate) use self::source::Source;
 use self::spellings::Spellings;
+use super::store::Store;
 use super::{Columns, Dataset, Labels, Names};
 use crate::error::{Error, Place, Result};
 
@@ -117,6 +120,12 @@ impl Reader {
         self
     }
 
+    /// How many bytes of text one task parses. What is read does not depend on it.
+    pub fn chunk(mut self, bytes: usize) -> Self {
+        self.chunk = bytes.max(1);
+        self
+    }
+
     /// Reads a file; `-` is standard input.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Dataset> {
         self.read_source(Source::open(path.as_ref())?)
@@ -124,31 +133,51 @@ impl Reader {
 
     fn read_source(&self, mut source: Source) -> Result<Dataset> {
         let name = source.name().to_owned();
-        let given_names = self.names_file.as_deref().map(read_names).transpose()?;
+        let given_names = self.given_names()?;
         let table = match source.format(self.label_column.is_some())? {
             Format::Svmlight { labelled } => self.read_svmlight(source, labelled, given_names.as_ref())?,
             Format::Csv { delimiter } => self.read_csv(source, delimiter)?,
+            Format::Store => self.open_store(&source)?,
             Format::Npy => Table { columns: self.open_npy(source)?.read()?, labels: None, names: None },
         };
         let rows = table.columns.rows();
-        let mut labels = match &self.labels_file {
+        let labels = match &self.labels_file {
             Some(path) => Some(read_labels(path, rows)?),
             None => table.labels,
         };
-        if let Some(path) = &self.weights_file {
-            let weights = read_weights(path, rows)?;
-            let unlabelled = || Error::parameter("weights", "instances without labels cannot be weighted");
-            labels = Some(labels.ok_or_else(unlabelled)?.with_weights(weights)?);
+        let labels = self.weighted(labels.unwrap_or_default(), rows)?;
+        let names = self.chosen_names(table.names, given_names, table.columns.dimension())?;
+        Ok(Dataset { columns: table.columns, labels, names, source: name })
+    }
+
+    /// The names of the file for them, if there is one.
+    pub(crate) fn given_names(&self) -> Result<Option<Names>> {
+        self.names_file.as_deref().map(read_names).transpose()
+    }
+
+    /// What features are called, if the data and a file say so.
+    pub(crate) fn chosen_names(
+        &self,
+        inside: Option<Names>,
+        given: Option<Names>,
+        dimension: u64,
+    ) -> Result<Names> {
+        match (inside, given) {
+            (Some(_), Some(_)) => Err(Error::parameter("names", "a table has its names in its header")),
+            (Some(names), None) => Ok(names),
+            (None, Some(names)) => check_names(names, self.names_file.as_deref(), dimension),
+            (None, None) => Ok(Names::default()),
         }
-        let names = match (table.names, given_names) {
-            (Some(_), Some(_)) => {
-                return Err(Error::parameter("names", "a table has its names in its header"));
-            }
-            (Some(names), None) => names,
-            (None, Some(names)) => check_names(names, self.names_file.as_deref(), table.columns.as_ref())?,
-            (None, None) => Names::default(),
-        };
-        Ok(Dataset { columns: table.columns, labels: labels.unwrap_or_default(), names, source: name })
+    }
+
+    /// The labels with the weights of the file for them, if there is one.
+    pub(crate) fn weighted(&self, labels: Labels, rows: usize) -> Result<Labels> {
+        let Some(path) = &self.weights_file else { return Ok(labels) };
+        let weights = read_weights(path, rows)?;
+        if labels.is_empty() {
+            return Err(Error::parameter("weights", "instances without labels cannot be weighted"));
+        }
+        labels.with_weights(weights)
     }
 
     /// Whether labels must come from the data themselves.
@@ -193,6 +222,20 @@ impl Reader {
         csv::Rows::open(source, delimiter, label)
     }
 
+    fn open_store(&self, source: &Source) -> Result<Table> {
+        let path = source.mappable()?;
+        if self.label_column.is_some() {
+            return Err(Error::parameter("label", "only a table has label columns, and this is a store"));
+        }
+        let store = self.pool()?.install(|| Store::open(path))?;
+        let Dataset { columns, labels, names, .. } = store.into_dataset(source.name())?;
+        if labels.is_empty() && self.labels_inside() {
+            return Err(source.error("the store has no labels: they must be given (--labels)"));
+        }
+        let names = Some(names).filter(|names| !names.list().is_empty());
+        Ok(Table { columns, labels: Some(labels).filter(|labels| !labels.is_empty()), names })
+    }
+
     fn open_npy(&self, source: Source) -> Result<npy::Array> {
         if self.labels_inside() {
             return Err(
@@ -203,8 +246,8 @@ impl Reader {
     }
 }
 
-fn check_names(names: Names, path: Option<&Path>, columns: &dyn Columns) -> Result<Names> {
-    let (given, needed) = (names.list().len() as u64, columns.dimension());
+fn check_names(names: Names, path: Option<&Path>, needed: u64) -> Result<Names> {
+    let given = names.list().len() as u64;
     if given == needed {
         return Ok(names);
     }

@@ -70,6 +70,11 @@ impl Array {
         self.rows
     }
 
+    /// Whether it can be mapped, as far as can be known without trying.
+    pub(super) fn is_plain(&self) -> bool {
+        self.source.plain_file().is_some()
+    }
+
     /// All of it.
     pub(super) fn read(self) -> Result<Box<dyn Columns>> {
         if self.wide { self.read_as::<f64>() } else { self.read_as::<f32>() }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 
 use super::npy;
+use crate::data::store;
 use crate::error::{Error, Result};
 
 /// How many bytes at most are looked at to tell what a source holds.
@@ -35,6 +36,8 @@ pub(crate) struct Source {
 /// What the content of a source looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
+    /// A store.
+    Store,
     /// A NumPy array.
     Npy,
     /// Lines of `label index:value ...`; whether the first line has a label.
@@ -96,6 +99,12 @@ impl Source {
         self.plain.as_deref()
     }
 
+    /// The path of a file that must be mapped.
+    pub(super) fn mappable(&self) -> Result<&Path> {
+        let reason = "a store is mapped: it must be a file, and not compressed";
+        self.plain.as_deref().ok_or_else(|| self.error(reason))
+    }
+
     /// Bad input somewhere in this source.
     pub(crate) fn error(&self, reason: impl Into<String>) -> Error {
         Error::input(self.name.as_str(), reason)
@@ -117,6 +126,9 @@ impl Source {
 
     /// What the source holds. `table` says that the caller expects a table where a line could be read either way.
     pub(super) fn format(&mut self, table: bool) -> Result<Format> {
+        if self.look(store::MAGIC.len())?.starts_with(store::MAGIC) {
+            return Ok(Format::Store);
+        }
         if self.is_npy()? {
             return Ok(Format::Npy);
         }

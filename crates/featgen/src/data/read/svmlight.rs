@@ -47,6 +47,25 @@ pub(super) fn for_each_batch<E: From<Error>>(
     parse(source, options, |id| wanted.contains(id), hand_on).map(drop)
 }
 
+/// Hands on some rows at a time, in order: as many as hold at least `entries` values, but for the last.
+pub(super) fn for_each_part<E: From<Error>>(
+    source: Source,
+    options: Options,
+    entries: u64,
+    mut each: impl FnMut(Sparse, Option<Labels>) -> Result<(), E>,
+) -> Result<(), E> {
+    let hand_on = |reading: &mut Reading| {
+        if reading.builder.entries() < entries {
+            return Ok(());
+        }
+        let (columns, labels) = reading.take_rows();
+        each(columns, labels)
+    };
+    let mut reading = parse(source, options, |_| true, hand_on)?;
+    let (columns, labels) = reading.take_rows();
+    each(columns, labels)
+}
+
 /// Parses a source, leaving out columns that are not `wanted`; after every few chunks `each` may take what was read.
 fn parse<E: From<Error>>(
     source: Source,

@@ -1,0 +1,119 @@
+//! What `convert` can be told, and sizes of memory.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use featgen::data::read::Reader;
+use featgen::data::store::Conversion;
+
+use super::{InputArgs, TalkArgs};
+
+/// Turn data into a store: columns on disk, mapped into memory, for data larger than that.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  featgen convert data.svm.zst data.store               text to a store, in at most 1 GiB of memory
+  featgen convert huge.svm huge.store --memory 64MB     the same, in passes
+  zcat *.gz | featgen convert - all.store               whatever comes on standard input
+  featgen convert x.npy x.store --labels y.txt
+  featgen inspect data.store                            what is in it
+  featgen train data.store --features 50
+
+The store appears whole or not at all. Temporary files are written beside it, as large as the data at most twice.")]
+pub(crate) struct ConvertArgs {
+    /// The data; `-` for standard input
+    pub(crate) data: PathBuf,
+
+    /// The store to write
+    pub(crate) store: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// One weight an instance, one a line: how much each counts
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    weights: Option<PathBuf>,
+
+    /// One feature name a line, in order
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    names: Option<PathBuf>,
+
+    /// Memory that data may take meanwhile, such as 64MB or 4GiB
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    memory: Size,
+
+    /// Number of shards [default: as many as make them 64 MiB each]
+    #[arg(long, value_name = "N")]
+    shards: Option<usize>,
+
+    /// Keep data that have no labels
+    #[arg(long, help_heading = "Input")]
+    unlabelled: bool,
+
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+impl ConvertArgs {
+    pub(crate) fn reader(&self) -> Reader {
+        let mut reader = self.input.reader().require_labels(!self.unlabelled);
+        if let Some(file) = &self.names {
+            reader = reader.names_file(file);
+        }
+        if let Some(file) = &self.weights {
+            reader = reader.weights_file(file);
+        }
+        reader
+    }
+
+    pub(crate) fn conversion(&self) -> Conversion {
+        Conversion { memory: self.memory.0, shards: self.shards }
+    }
+}
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+impl FromStr for Size {
+    type Err = String;
+
+    /// `512`, `64MB` (millions), `64MiB` or `64M` (of 1024 x 1024).
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no size of memory: write 64MB or 4GiB");
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let unit = unit.trim().to_ascii_lowercase();
+        let power = match unit.chars().next() {
+            None | Some('b') => 0,
+            Some(letter) => 1 + "kmgt".find(letter).ok_or_else(wrong)? as i32,
+        };
+        let base = match unit.get(1..).unwrap_or("") {
+            "b" => 1000.0,
+            "" | "ib" => 1024.0,
+            _ => return Err(wrong()),
+        };
+        let bytes = number * f64::powi(base, power);
+        if (1.0..=1e18).contains(&bytes) { Ok(Self(bytes as u64)) } else { Err(wrong()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Size;
+
+    #[test]
+    fn sizes_are_written_as_people_do() {
+        let size = |text: &str| text.parse::<Size>().map(|size| size.0);
+        assert_eq!(size("512"), Ok(512));
+        assert_eq!(size("64MB"), Ok(64_000_000));
+        assert_eq!(size("64M"), Ok(64 << 20));
+        assert_eq!(size("1.5 GiB"), Ok(3 << 29));
+        assert_eq!(size("4gib"), Ok(4 << 30));
+        for wrong in ["", "MB", "-1MB", "12XB", "1MBit", "0", "1e30", "12GiBB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

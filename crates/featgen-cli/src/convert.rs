@@ -1,0 +1,43 @@
+//! `featgen convert`: data of any size to a store.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use featgen::data::store::{self, Progress as Step};
+
+use crate::args::ConvertArgs;
+use crate::numbers::{count, plural, seconds};
+use crate::progress::Progress;
+
+pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
+    let start = Instant::now();
+    featgen::files::check_writable(&args.store)?;
+    let progress = Progress::talking(&args.talk, None);
+    progress.doing(format!("reading {}", args.data.display()));
+    let mut show = |step: Step| match step {
+        Step::Read { rows, values } => {
+            progress.doing(format!("read {} rows, {} values", count(rows), count(values)));
+        }
+        Step::Written { columns, of } => {
+            progress.doing(format!("written {} of {} columns", count(columns), count(of)));
+        }
+    };
+    let made = store::convert(&args.reader(), &args.data, &args.store, &args.conversion(), &mut show)?;
+    progress.finish();
+    if !args.talk.quiet {
+        let passes = match made.runs {
+            0 => String::new(),
+            runs => format!(", put together from {}", plural(runs, "run")),
+        };
+        crate::note(format_args!(
+            "{}: {} x {}, {} values in {}{passes}; {}",
+            args.store.display(),
+            count(made.rows),
+            count(made.dimension),
+            count(made.nonzeros),
+            plural(made.shards, "shard"),
+            seconds(start.elapsed().as_secs_f64())
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,373 @@
+//! From data of any size to a store, in bounded memory (the paper's Algorithm 5 begins with data laid out so).
+//!
+//! Rows are gathered until memory is full, turned into columns and put aside in a temporary file as a *run*. In the end the
+//! runs are merged by columns: each is read from front to back, and a column's parts follow each other in the order of
+//! the runs, which is that of the rows. Should there be more runs than can be read at once, some are merged into larger
+//! ones before. Data that fit are never put aside.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::format::Kind;
+use super::runs::Runs;
+use super::write::{Plan, Share, StoreWriter};
+use crate::data::read::{Part, Reader};
+use crate::data::{Column, Columns, Labels, Names, Sparse, ValuesView};
+use crate::error::{Error, Result};
+use crate::files::WholeFile;
+
+/// Bytes of memory that a stored value takes while rows become columns, at most.
+const BYTES_PER_ENTRY: u64 = 32;
+
+/// Shards are about as large as this, unless their number is given.
+const SHARD_BYTES: u64 = 1 << 26;
+
+/// How to convert.
+#[derive(Debug, Clone)]
+pub struct Conversion {
+    /// Bytes of memory that data may take.
+    pub memory: u64,
+    /// The number of shards; by default as many as make them 64 MiB each.
+    pub shards: Option<usize>,
+}
+
+impl Default for Conversion {
+    fn default() -> Self {
+        Self { memory: 1 << 30, shards: None }
+    }
+}
+
+/// How far a conversion is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// So many rows and values were read.
+    Read {
+        /// Rows.
+        rows: u64,
+        /// Stored values.
+        values: u64,
+    },
+    /// So many of all columns were written.
+    Written {
+        /// Columns.
+        columns: u64,
+        /// All columns.
+        of: u64,
+    },
+}
+
+/// What was converted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Converted {
+    /// Instances.
+    pub rows: u64,
+    /// Features.
+    pub dimension: u64,
+    /// Stored values.
+    pub nonzeros: u64,
+    /// Shards written.
+    pub shards: usize,
+    /// Runs that were put aside; 0 if the data fitted.
+    pub runs: usize,
+}
+
+/// Reads `from` as `reader` does and writes a store, which appears whole or not at all.
+pub fn convert(
+    reader: &Reader,
+    from: &Path,
+    to: &Path,
+    options: &Conversion,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Converted> {
+    if options.shards == Some(0) {
+        return Err(Error::parameter("shards", "must be at least 1"));
+    }
+    let file = WholeFile::create(to)?;
+    let entries = (options.memory / BYTES_PER_ENTRY).max(1 << 12);
+    let given = reader.given_names()?;
+    let batches = reader.batches(from)?;
+    let inside = Some(batches.names().clone()).filter(|names| !names.list().is_empty());
+    let mut gathered = Gathered::new(to, given.as_ref().map_or(0, |names| names.list().len() as u64));
+    batches.for_each_part(entries, |part, labels| {
+        gathered.take(part, labels)?;
+        progress(Progress::Read { rows: gathered.rows, values: gathered.values });
+        Ok::<_, Error>(())
+    })?;
+    if gathered.rows > u64::from(u32::MAX) {
+        return Err(Error::Data(format!("{} rows: at most {} are supported", gathered.rows, u32::MAX)));
+    }
+    let labels = reader.weighted(gathered.labels.take(), gathered.rows as usize)?;
+    let names = reader.chosen_names(inside, given, gathered.dimension)?;
+    gathered.write(file, options, &labels, &names, progress)
+}
+
+/// What was read so far.
+struct Gathered<'a> {
+    to: &'a Path,
+    rows: u64,
+    values: u64,
+    dimension: u64,
+    labels: Classes,
+    /// The only part so far. Once another comes, both are put aside.
+    only: Option<Part>,
+    runs: Option<Runs>,
+}
+
+impl<'a> Gathered<'a> {
+    fn new(to: &'a Path, dimension: u64) -> Self {
+        Self { to, rows: 0, values: 0, dimension, labels: Classes::default(), only: None, runs: None }
+    }
+
+    fn take(&mut self, part: Part, labels: &Labels) -> Result<()> {
+        self.labels.extend(labels);
+        let columns = part.columns();
+        let (rows, values) = (columns.rows() as u64, columns.nonzeros());
+        self.dimension = self.dimension.max(columns.dimension());
+        if self.rows == 0 {
+            self.only = Some(part);
+        } else {
+            if let Some(first) = self.only.take() {
+                let mut runs = Runs::beside(self.to)?;
+                runs.put_aside(first, 0)?;
+                self.runs = Some(runs);
+            }
+            let runs = self.runs.as_mut().expect("begun with the second part");
+            runs.put_aside(part, self.rows)?;
+        }
+        self.rows += rows;
+        self.values += values;
+        Ok(())
+    }
+
+    fn write(
+        self,
+        file: WholeFile,
+        options: &Conversion,
+        labels: &Labels,
+        names: &Names,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Converted> {
+        let Self { rows, dimension, only, runs, .. } = self;
+        let mut source: Box<dyn ColumnSource> = match (only, runs) {
+            (Some(Part::Sparse(sparse)), _) => Box::new(sparse),
+            (Some(Part::Dense(columns)), _) => Box::new(Matrix { columns, memory: options.memory }),
+            (None, Some(runs)) => Box::new(runs.few_enough(options.memory)?),
+            (None, None) => return Err(Error::Data("no instances".into())),
+        };
+        let aside = source.runs();
+        let (values, sparse) = (source.kind()?, source.is_sparse());
+        let shares = shares(&mut *source, values, sparse, options.shards)?;
+        let all: u64 = shares.iter().map(|share| share.columns).sum();
+        let (nonzeros, shards) = (shares.iter().map(|share| share.values).sum(), shares.len());
+        let mut writer = StoreWriter::new(file, Plan { rows, dimension, values, sparse, shares })?;
+        let mut written = 0;
+        source.columns(values, &mut |step| match step {
+            Step::Column(id, length) => {
+                written += 1;
+                if written % 4096 == 0 {
+                    progress(Progress::Written { columns: written, of: all });
+                }
+                writer.column(id, length)
+            }
+            Step::Entries(rows, values) => writer.entries(rows, values),
+        })?;
+        writer.finish(labels, names)?;
+        Ok(Converted { rows, dimension, nonzeros, shards, runs: aside })
+    }
+}
+
+/// How columns come: one begins, then its entries, in one piece or several.
+pub(super) enum Step<'a> {
+    /// The id of a column, and how many values it has.
+    Column(u64, u64),
+    /// Bytes of row numbers (none in dense data) and of values.
+    Entries(&'a [u8], &'a [u8]),
+}
+
+/// Whoever has all columns, in order.
+pub(super) trait ColumnSource {
+    fn is_sparse(&self) -> bool;
+
+    /// How values can be kept without loss.
+    fn kind(&mut self) -> Result<Kind>;
+
+    /// Calls `each` with the id of every column and the number of its values.
+    fn lengths(&mut self, each: &mut dyn FnMut(u64, u64)) -> Result<()>;
+
+    /// All columns, with values as `kind`.
+    fn columns(&mut self, kind: Kind, each: &mut dyn FnMut(Step<'_>) -> Result<()>) -> Result<()>;
+
+    /// Runs it was put together from.
+    fn runs(&self) -> usize {
+        0
+    }
+}
+
+/// Cuts columns into shards of about the same size.
+fn shares(
+    source: &mut dyn ColumnSource,
+    kind: Kind,
+    sparse: bool,
+    count: Option<usize>,
+) -> Result<Vec<Share>> {
+    let bytes = |length: u64| (if sparse { 16 + 4 * length } else { 0 }) + kind.size() * length;
+    let mut total = 0;
+    source.lengths(&mut |_, length| total += bytes(length))?;
+    let count = count.unwrap_or(total.div_ceil(SHARD_BYTES) as usize).max(1) as u128;
+    let (mut shares, mut done) = (Vec::new(), 0u128);
+    let mut share = Share { columns: 0, values: 0 };
+    source.lengths(&mut |_, length| {
+        share.columns += 1;
+        share.values += length;
+        done += u128::from(bytes(length));
+        if done * count >= u128::from(total) * (shares.len() as u128 + 1) {
+            shares.push(std::mem::replace(&mut share, Share { columns: 0, values: 0 }));
+        }
+    })?;
+    if share.columns > 0 {
+        shares.push(share);
+    }
+    Ok(shares)
+}
+
+impl ColumnSource for Sparse {
+    fn is_sparse(&self) -> bool {
+        true
+    }
+
+    fn kind(&mut self) -> Result<Kind> {
+        Ok(kind_of(self.view().values()))
+    }
+
+    fn lengths(&mut self, each: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let view = self.view();
+        (0..view.len()).for_each(|k| each(view.id(k), view.range(k).len() as u64));
+        Ok(())
+    }
+
+    fn columns(&mut self, kind: Kind, each: &mut dyn FnMut(Step<'_>) -> Result<()>) -> Result<()> {
+        let view = self.view();
+        debug_assert_eq!(kind_of(view.values()), kind);
+        for k in 0..view.len() {
+            let at = view.range(k);
+            each(Step::Column(view.id(k), at.len() as u64))?;
+            let values = match view.values() {
+                ValuesView::Ones => &[],
+                ValuesView::F32(x) => bytemuck::cast_slice(&x[at.clone()]),
+                ValuesView::F64(x) => bytemuck::cast_slice(&x[at.clone()]),
+            };
+            each(Step::Entries(bytemuck::cast_slice(&view.indices()[at]), values))?;
+        }
+        Ok(())
+    }
+}
+
+/// A dense matrix, taken some columns at a time.
+struct Matrix {
+    columns: Box<dyn Columns>,
+    memory: u64,
+}
+
+impl Matrix {
+    /// Calls `each` with the values of every column, in order.
+    fn for_each(&self, mut each: impl FnMut(&[f64]) -> Result<()>) -> Result<()> {
+        let held = self.columns.len();
+        // Half for the columns, half for what is around.
+        let step = (self.memory / 16 / (self.columns.rows() as u64).max(1)).clamp(1, held.max(1) as u64);
+        for first in (0..held).step_by(step as usize) {
+            let positions: Vec<usize> = (first..held.min(first + step as usize)).collect();
+            for column in self.columns.gather(&positions) {
+                match column {
+                    Column::Dense(values) => each(&values)?,
+                    Column::Sparse { .. } => {
+                        return Err(Error::Data("dense data with a sparse column".into()));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ColumnSource for Matrix {
+    fn is_sparse(&self) -> bool {
+        false
+    }
+
+    fn kind(&mut self) -> Result<Kind> {
+        if self.columns.is_narrow() {
+            return Ok(Kind::F32);
+        }
+        let mut kind = Kind::F32;
+        self.for_each(|values| {
+            kind = kind.max(narrowest(values));
+            Ok(())
+        })?;
+        Ok(kind)
+    }
+
+    fn lengths(&mut self, each: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let rows = self.columns.rows() as u64;
+        (0..self.columns.len() as u64).for_each(|id| each(id, rows));
+        Ok(())
+    }
+
+    fn columns(&mut self, kind: Kind, each: &mut dyn FnMut(Step<'_>) -> Result<()>) -> Result<()> {
+        let mut id = 0;
+        self.for_each(|values| {
+            each(Step::Column(id, values.len() as u64))?;
+            id += 1;
+            each(Step::Entries(&[], &bytes_of(values, kind)))
+        })
+    }
+}
+
+/// The narrowest of the two kinds of floats that holds these exactly.
+pub(super) fn narrowest(values: &[f64]) -> Kind {
+    // Not a number is kept as wide as it came.
+    let exact = |x: &f64| f64::from(*x as f32) == *x;
+    if values.iter().all(exact) { Kind::F32 } else { Kind::F64 }
+}
+
+pub(super) fn bytes_of(values: &[f64], kind: Kind) -> Vec<u8> {
+    match kind {
+        Kind::Ones => Vec::new(),
+        Kind::F32 => values.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect(),
+        Kind::F64 => bytemuck::cast_slice(values).to_vec(),
+    }
+}
+
+pub(super) fn kind_of(values: ValuesView<'_>) -> Kind {
+    match values {
+        ValuesView::Ones => Kind::Ones,
+        ValuesView::F32(_) => Kind::F32,
+        ValuesView::F64(_) => Kind::F64,
+    }
+}
+
+/// Labels of parts as labels of the whole: a later part may know more classes.
+#[derive(Default)]
+struct Classes {
+    list: Vec<String>,
+    codes: Vec<u32>,
+    known: HashMap<String, u32>,
+}
+
+impl Classes {
+    fn extend(&mut self, part: &Labels) {
+        let Self { list, codes, known } = self;
+        let code = |class: &String| {
+            *known.entry(class.clone()).or_insert_with(|| {
+                list.push(class.clone());
+                list.len() as u32 - 1
+            })
+        };
+        let by_class: Vec<u32> = part.classes().iter().map(code).collect();
+        codes.extend(part.codes().iter().map(|&code| by_class[code as usize]));
+    }
+
+    fn take(&mut self) -> Labels {
+        let Self { list, codes, .. } = std::mem::take(self);
+        Labels::from_codes(list, codes)
+    }
+}

@@ -1,0 +1,309 @@
+//! Data on disk, mapped into memory: columns in shards, used where they are.
+//!
+//! Nothing is read before it is needed but what checks need: the whole file once, when it is opened. Memory holds what the
+//! index says, and whatever pages the system likes to keep.
+
+mod convert;
+mod format;
+mod runs;
+mod write;
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
+
+use bytemuck::Pod;
+use memmap2::Mmap;
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+pub use self::convert::{Conversion, Converted, Progress, convert};
+use self::format::{Index, Kind, Section, Shard, SparseSections};
+use super::{Bins, Column, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
+use crate::error::{Error, Result};
+
+/// The bytes that a store begins with.
+pub(crate) const MAGIC: &[u8] = format::MAGIC;
+
+/// A store, open and checked.
+pub struct Store {
+    map: Mmap,
+    index: Index,
+    /// The position of each shard's first column, and one more than the last.
+    starts: Vec<usize>,
+    /// The id of each sparse shard's first column.
+    first_ids: Vec<u64>,
+}
+
+impl Store {
+    /// Opens a store. All of it is read once and compared with its checksums.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|e| Error::io(&name, e))?;
+        let map = map(&file).map_err(|e| Error::io(&name, e))?;
+        Self::over(map).map_err(|reason| Error::input(name.as_str(), reason))
+    }
+
+    fn over(map: Mmap) -> Result<Self, String> {
+        if cfg!(target_endian = "big") {
+            return Err("stores are read on little-endian machines only".into());
+        }
+        let index = format::index(&map)?;
+        let mut starts = vec![0usize];
+        for shard in &index.shards {
+            let next = usize::try_from(shard.columns)
+                .ok()
+                .and_then(|columns| starts[starts.len() - 1].checked_add(columns));
+            starts.push(next.ok_or("too many columns")?);
+        }
+        let mut store = Self { map, index, starts, first_ids: Vec::new() };
+        store.check_sums()?;
+        store.check_shards()?;
+        Ok(store)
+    }
+
+    /// Compares all arrays with their checksums.
+    fn check_sums(&self) -> Result<(), String> {
+        let others = [self.index.labels, self.index.weights, self.index.names].into_iter().flatten();
+        let sections: Vec<Section> =
+            self.index.shards.iter().flat_map(Shard::sections).chain(others).collect();
+        let right = |section: &Section| {
+            let extent = section.extent().expect("known to lie in the file");
+            xxh3_64(&self.map[extent.start as usize..extent.end as usize]) == section.checksum
+        };
+        match sections.par_iter().all(right) {
+            true => Ok(()),
+            false => Err("the store is damaged: a part of it does not have the checksum it should".into()),
+        }
+    }
+
+    /// Makes sure that every shard is what it must be: who wrote it may have been mistaken.
+    fn check_shards(&mut self) -> Result<(), String> {
+        let strange = || "a strange store: its parts do not fit together".to_owned();
+        let one = |shard: &Shard| -> Option<(Option<[u64; 2]>, u64)> {
+            let columns = self.checked(shard)?;
+            let ids =
+                shard.sparse.and_then(|_| Some([columns.id(0), columns.id(columns.len().checked_sub(1)?)]));
+            Some((ids, columns.nonzeros()))
+        };
+        let shards: Vec<_> =
+            self.index.shards.par_iter().map(one).collect::<Option<_>>().ok_or_else(strange)?;
+        let ids: Vec<[u64; 2]> = shards.iter().filter_map(|shard| shard.0).collect();
+        let sparse = self.index.shards.iter().filter(|shard| shard.sparse.is_some()).count();
+        let values: u64 = shards.iter().map(|shard| shard.1).sum();
+        let dense = self.starts[self.starts.len() - 1] as u64 == self.index.dimension;
+        let fits = (sparse == ids.len() && (sparse == shards.len() || (sparse == 0 && dense)))
+            && ids.windows(2).all(|pair| pair[0][1] < pair[1][0])
+            && values == self.index.nonzeros;
+        self.first_ids = ids.iter().map(|ids| ids[0]).collect();
+        if fits { Ok(()) } else { Err(strange()) }
+    }
+
+    /// The shard's columns, unless its arrays do not fit together.
+    fn checked(&self, shard: &Shard) -> Option<Box<dyn Columns + '_>> {
+        let rows = usize::try_from(self.index.rows).ok()?;
+        let columns = usize::try_from(shard.columns).ok()?;
+        match shard.sparse {
+            Some(sections) => {
+                let (ids, pointers, indices) = self.sparse_arrays(&sections)?;
+                let values = self.values(shard)?;
+                (ids.len() == columns && columns > 0).then_some(())?;
+                let view =
+                    SparseView::new(rows, self.index.dimension, Some(ids), pointers, indices, values).ok()?;
+                Some(Box::new(view))
+            }
+            None => match self.values(shard)? {
+                ValuesView::Ones => None,
+                ValuesView::F32(x) => Some(Box::new(Dense::new(x, rows, columns, Layout::ColumnMajor).ok()?)),
+                ValuesView::F64(x) => Some(Box::new(Dense::new(x, rows, columns, Layout::ColumnMajor).ok()?)),
+            },
+        }
+    }
+
+    fn sparse_arrays(&self, sections: &SparseSections) -> Option<(&[u64], &[u64], &[u32])> {
+        Some((self.array(&sections.ids)?, self.array(&sections.pointers)?, self.array(&sections.rows)?))
+    }
+
+    fn values(&self, shard: &Shard) -> Option<ValuesView<'_>> {
+        Some(match self.index.values {
+            Kind::Ones => ValuesView::Ones,
+            Kind::F32 => ValuesView::F32(self.array(&shard.values)?),
+            Kind::F64 => ValuesView::F64(self.array(&shard.values)?),
+        })
+    }
+
+    fn array<T: Pod>(&self, section: &Section) -> Option<&[T]> {
+        let bytes = &self.map[section.offset as usize..][..section.length as usize];
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+
+    /// Calls `f` with the columns of shard `s`.
+    fn with<R>(&self, s: usize, f: impl FnOnce(&dyn Columns) -> R) -> R {
+        let shard = &self.index.shards[s];
+        let checked = "checked when the store was opened";
+        let rows = self.index.rows as usize;
+        match shard.sparse {
+            Some(sections) => {
+                let (ids, pointers, indices) = self.sparse_arrays(&sections).expect(checked);
+                let values = self.values(shard).expect(checked);
+                f(&SparseView::trusted(rows, self.index.dimension, Some(ids), pointers, indices, values))
+            }
+            None => {
+                let columns = shard.columns as usize;
+                match self.values(shard).expect(checked) {
+                    ValuesView::F64(x) => {
+                        f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(checked))
+                    }
+                    ValuesView::F32(x) => {
+                        f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(checked))
+                    }
+                    ValuesView::Ones => unreachable!("{checked}"),
+                }
+            }
+        }
+    }
+
+    /// The shard that holds a position.
+    fn shard_of(&self, position: usize) -> usize {
+        self.starts.partition_point(|&start| start <= position) - 1
+    }
+
+    /// Calls `f` with each shard that holds some of `range`, and the range of positions there.
+    fn for_each_part(&self, range: Range<usize>, mut f: impl FnMut(&dyn Columns, Range<usize>)) {
+        let mut at = range.start;
+        while at < range.end {
+            let s = self.shard_of(at);
+            let (start, end) = (self.starts[s], self.starts[s + 1].min(range.end));
+            self.with(s, |columns| f(columns, at - start..end - start));
+            at = end;
+        }
+    }
+
+    /// Calls `f` with the shard of a position, and the position there.
+    fn at<R>(&self, position: usize, f: impl FnOnce(&dyn Columns, usize) -> R) -> R {
+        let s = self.shard_of(position);
+        self.with(s, |columns| f(columns, position - self.starts[s]))
+    }
+
+    /// Labels, with weights where there are some.
+    fn labels(&self) -> Option<Labels> {
+        let Some(section) = &self.index.labels else { return Some(Labels::default()) };
+        let codes: &[u32] = self.array(section)?;
+        let rows = usize::try_from(self.index.rows).ok()?;
+        let known = codes.iter().all(|&code| (code as usize) < self.index.classes.len());
+        (codes.len() == rows && known).then_some(())?;
+        let labels = Labels::from_classes(self.index.classes.clone(), codes.to_vec());
+        match &self.index.weights {
+            Some(section) => labels.with_weights(self.array(section)?.to_vec()).ok(),
+            None => Some(labels),
+        }
+    }
+
+    fn names(&self) -> Option<Names> {
+        let Some(section) = &self.index.names else { return Some(Names::default()) };
+        let list: Vec<String> = serde_json::from_slice(self.array(section)?).ok()?;
+        (list.len() as u64 == self.index.dimension).then_some(())?;
+        Some(if self.index.by_name { Names::identifying(list) } else { Names::shown(list) })
+    }
+
+    /// The store with its labels and names.
+    pub fn into_dataset(self, source: &str) -> Result<Dataset> {
+        let strange = || Error::input(source, "a strange store: labels or names do not fit the data");
+        let labels = self.labels().ok_or_else(strange)?;
+        let names = self.names().ok_or_else(strange)?;
+        Ok(Dataset { columns: Box::new(self), labels, names, source: source.to_owned() })
+    }
+
+    /// How many shards there are.
+    pub fn shards(&self) -> usize {
+        self.index.shards.len()
+    }
+
+    /// How values are kept.
+    pub fn kept_as(&self) -> &'static str {
+        match self.index.values {
+            Kind::Ones => "1 (not kept)",
+            Kind::F32 => "32-bit floats",
+            Kind::F64 => "64-bit floats",
+        }
+    }
+
+    /// Whether columns hold a value for every row.
+    pub fn is_dense(&self) -> bool {
+        self.first_ids.is_empty()
+    }
+}
+
+impl Columns for Store {
+    fn rows(&self) -> usize {
+        self.index.rows as usize
+    }
+
+    fn len(&self) -> usize {
+        self.starts[self.starts.len() - 1]
+    }
+
+    fn dimension(&self) -> u64 {
+        self.index.dimension
+    }
+
+    fn nonzeros(&self) -> u64 {
+        self.index.nonzeros
+    }
+
+    fn id(&self, position: usize) -> u64 {
+        if self.is_dense() { position as u64 } else { self.at(position, |columns, k| columns.id(k)) }
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        if self.is_dense() {
+            return usize::try_from(id).ok().filter(|_| id < self.index.dimension);
+        }
+        let s = self.first_ids.partition_point(|&first| first <= id).checked_sub(1)?;
+        self.with(s, |columns| columns.position(id)).map(|k| self.starts[s] + k)
+    }
+
+    fn batch(&self) -> usize {
+        if self.index.shards.is_empty() { 1 } else { self.with(0, |columns| columns.batch()) }
+    }
+
+    fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let mut done = 0;
+        self.for_each_part(range, |columns, part| {
+            let next = done + part.len();
+            columns.dots(part, v, &mut out[done..next]);
+            done = next;
+        });
+    }
+
+    fn gather(&self, positions: &[usize]) -> Vec<Column> {
+        let one = |&position: &usize| self.at(position, |columns, k| columns.gather(&[k]).remove(0));
+        positions.iter().map(one).collect()
+    }
+
+    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
+        let mut sums = Vec::with_capacity(range.len());
+        self.for_each_part(range, |columns, part| sums.extend(columns.square_dots(part, v)));
+        sums
+    }
+
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+        self.at(position, |columns, k| columns.histogram(k, v, bins, sums));
+    }
+
+    fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
+        self.at(position, |columns, k| columns.short_column(k, most, out))
+    }
+
+    fn all_ones(&self) -> bool {
+        self.index.values == Kind::Ones
+    }
+}
+
+#[allow(unsafe_code)]
+fn map(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: the map is only read, and any bytes are valid numbers. As with every mapped file, it is assumed that nobody
+    // shortens or changes the file while it is in use; featgen itself replaces files and never changes them.
+    unsafe { Mmap::map(file) }
+}

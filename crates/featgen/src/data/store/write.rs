@@ -1,0 +1,247 @@
+//! Writing a store: arrays at places that are known before, several of them at a time.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::format::{self, ALIGNMENT, Index, Kind, Section, Shard, SparseSections};
+use crate::data::{Labels, Names};
+use crate::error::Result;
+use crate::files::WholeFile;
+
+/// Bytes that an array gathers before they are written.
+const BUFFER: usize = 1 << 18;
+
+/// How many columns and values each shard gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) columns: u64,
+    /// Stored values; all of them in dense data.
+    pub(super) values: u64,
+}
+
+/// What is known of the data before their columns come.
+pub(super) struct Plan {
+    pub(super) rows: u64,
+    pub(super) dimension: u64,
+    pub(super) values: Kind,
+    pub(super) sparse: bool,
+    pub(super) shares: Vec<Share>,
+}
+
+/// A store in the making. Columns come in order, each into the shard whose turn it is.
+pub(super) struct StoreWriter {
+    file: WholeFile,
+    plan: Plan,
+    next: u64,
+    shards: Vec<Shard>,
+    current: Option<Arrays>,
+}
+
+/// The arrays of the shard at hand.
+struct Arrays {
+    share: Share,
+    sparse: Option<[Array; 3]>,
+    values: Array,
+    columns: u64,
+    nonzeros: u64,
+}
+
+impl StoreWriter {
+    pub(super) fn new(mut file: WholeFile, plan: Plan) -> Result<Self> {
+        file.write_all(&format::prologue()).map_err(|e| file.error(e))?;
+        Ok(Self { file, plan, next: ALIGNMENT, shards: Vec::new(), current: None })
+    }
+
+    /// Begins a column of `length` values, of a sparse one with the id.
+    pub(super) fn column(&mut self, id: u64, length: u64) -> Result<()> {
+        self.begin_column(id, length).map_err(|e| self.file.error(e))
+    }
+
+    fn begin_column(&mut self, id: u64, length: u64) -> io::Result<()> {
+        let full = self.current.as_ref().is_some_and(|arrays| arrays.columns == arrays.share.columns);
+        if full {
+            self.end_shard()?;
+        }
+        if self.current.is_none() {
+            self.begin_shard()?;
+        }
+        let arrays = self.current.as_mut().expect("just begun");
+        arrays.columns += 1;
+        arrays.nonzeros += length;
+        if let Some([ids, pointers, _]) = &mut arrays.sparse {
+            ids.push(&id.to_le_bytes())?;
+            pointers.push(&arrays.nonzeros.to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Adds bytes to the row numbers and to the values of the column begun last.
+    pub(super) fn entries(&mut self, rows: &[u8], values: &[u8]) -> Result<()> {
+        let arrays = self.current.as_mut().expect("a column was begun");
+        let mut write = || -> io::Result<()> {
+            if let Some([_, _, array]) = &mut arrays.sparse {
+                array.push(rows)?;
+            }
+            arrays.values.push(values)
+        };
+        write().map_err(|e| self.file.error(e))
+    }
+
+    fn begin_shard(&mut self) -> io::Result<()> {
+        let share = self.plan.shares[self.shards.len()];
+        let file = self.file.file()?;
+        let mut array = |length: u64| {
+            let array = Array::new(file.try_clone()?, self.next, length);
+            self.next = (self.next + length).next_multiple_of(ALIGNMENT);
+            io::Result::Ok(array)
+        };
+        let sparse = match self.plan.sparse {
+            false => None,
+            true => {
+                let (ids, pointers) = (array(8 * share.columns)?, array(8 * (share.columns + 1))?);
+                Some([ids, pointers, array(4 * share.values)?])
+            }
+        };
+        let values = array(self.plan.values.size() * share.values)?;
+        let mut arrays = Arrays { share, sparse, values, columns: 0, nonzeros: 0 };
+        if let Some([_, pointers, _]) = &mut arrays.sparse {
+            pointers.push(&0u64.to_le_bytes())?;
+        }
+        self.current = Some(arrays);
+        Ok(())
+    }
+
+    fn end_shard(&mut self) -> io::Result<()> {
+        let Some(Arrays { share, sparse, values, columns, nonzeros }) = self.current.take() else {
+            return Ok(());
+        };
+        if columns != share.columns || nonzeros != share.values {
+            return Err(io::Error::other("a shard did not get what was planned"));
+        }
+        let sparse = sparse.map(|[ids, pointers, rows]| {
+            io::Result::Ok(SparseSections { ids: ids.end()?, pointers: pointers.end()?, rows: rows.end()? })
+        });
+        self.shards.push(Shard { columns, sparse: sparse.transpose()?, values: values.end()? });
+        Ok(())
+    }
+
+    /// All columns are there: adds labels and names, and gives the file its name.
+    pub(super) fn finish(mut self, labels: &Labels, names: &Names) -> Result<()> {
+        self.end(labels, names).map_err(|e| self.file.error(e))?;
+        self.file.finish()
+    }
+
+    fn end(&mut self, labels: &Labels, names: &Names) -> io::Result<()> {
+        self.end_shard()?;
+        let list = if names.list().is_empty() { None } else { Some(serde_json::to_vec(names.list())?) };
+        let codes = (!labels.is_empty()).then(|| bytemuck::cast_slice(labels.codes()));
+        let labels_section = codes.map(|bytes| self.whole(bytes)).transpose()?;
+        let weights =
+            labels.weights().map(|weights| self.whole(bytemuck::cast_slice(weights))).transpose()?;
+        let names_section = list.map(|bytes| self.whole(&bytes)).transpose()?;
+        let index = Index {
+            rows: self.plan.rows,
+            dimension: self.plan.dimension,
+            nonzeros: self.plan.shares.iter().map(|share| share.values).sum(),
+            values: self.plan.values,
+            shards: std::mem::take(&mut self.shards),
+            classes: labels.classes().to_vec(),
+            labels: labels_section,
+            weights,
+            names: names_section,
+            by_name: names.identify(),
+        };
+        write_at(self.file.file()?, &format::ending(&index, self.next), self.next)
+    }
+
+    /// An array that is there as a whole.
+    fn whole(&mut self, bytes: &[u8]) -> io::Result<Section> {
+        let mut array = Array::new(self.file.file()?.try_clone()?, self.next, bytes.len() as u64);
+        self.next = (self.next + bytes.len() as u64).next_multiple_of(ALIGNMENT);
+        array.push(bytes)?;
+        array.end()
+    }
+}
+
+/// An array being written at its place.
+pub(super) struct Array {
+    file: File,
+    section: Section,
+    written: u64,
+    buffer: Vec<u8>,
+    checksum: Xxh3Default,
+}
+
+impl Array {
+    pub(super) fn new(file: File, offset: u64, length: u64) -> Self {
+        let section = Section { offset, length, checksum: 0 };
+        Self { file, section, written: 0, buffer: Vec::new(), checksum: Xxh3Default::new() }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() < BUFFER { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.checksum.update(&self.buffer);
+        write_at(&self.file, &self.buffer, self.section.offset + self.written)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.check_length()?;
+        self.flush()
+    }
+
+    fn check_length(&self) -> io::Result<u64> {
+        let length = self.written + self.buffer.len() as u64;
+        let right = length == self.section.length;
+        right.then_some(length).ok_or_else(|| io::Error::other("an array did not get the length planned"))
+    }
+
+    /// Fills up, writes what is left, and says where everything is.
+    fn end(mut self) -> io::Result<Section> {
+        let length = self.check_length()?;
+        let filled = length.next_multiple_of(ALIGNMENT);
+        self.buffer.resize(self.buffer.len() + (filled - length) as usize, 0);
+        self.flush()?;
+        self.section.checksum = self.checksum.digest();
+        Ok(self.section)
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(unix)]
+pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(super) fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => (bytes, offset) = (&mut bytes[read..], offset + read as u64),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
+        (bytes, offset) = (&bytes[written..], offset + written as u64);
+    }
+    Ok(())
+}

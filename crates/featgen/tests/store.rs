@@ -1,0 +1,198 @@
+//! Stores give the bits that their source gives, however they were made, and damage is always noticed.
+
+use std::path::{Path, PathBuf};
+
+use featgen::data::Column;
+use featgen::data::read::Reader;
+use featgen::data::store::{Conversion, Converted, Store, convert};
+use featgen::{Dataset, LinearSpace, Machine, Model, synth};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Text with every kind of value, columns that are rare, common, and far away.
+fn svmlight(rows: usize, seed: u64, value: impl Fn(&mut ChaCha8Rng) -> String) -> String {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut text = String::new();
+    for i in 0..rows {
+        text += ["-1", "+1", "1"][i % 3];
+        let mut id = 0u64;
+        for _ in 0..random.random_range(0..12) {
+            id += 1 + random.random_range(0..9u64).pow(2);
+            text += &format!(" {id}:{}", value(&mut random));
+        }
+        if i % 17 == 3 {
+            text += " 9000000000:1";
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn converted(text: &Path, store: &Path, memory: u64, shards: Option<usize>) -> Converted {
+    convert(&Reader::new(), text, store, &Conversion { memory, shards }, &mut |_| ()).unwrap()
+}
+
+fn columns_of(data: &Dataset) -> Vec<(u64, Column)> {
+    let columns = &data.columns;
+    (0..columns.len()).map(|k| (columns.id(k), columns.gather(&[k]).remove(0))).collect()
+}
+
+fn fitted(data: &Dataset) -> Model {
+    let machine = Machine::new().budget(3).max_rounds(4).tol(0.0).threads(2);
+    machine.fit(&LinearSpace::new(data), &data.labels).unwrap()
+}
+
+/// The model of a store is that of its source, for any number of shards and however little memory there was.
+#[test]
+fn a_store_gives_the_bits_of_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("data.svm");
+    let store = folder.path().join("data.store");
+    let ones = |_: &mut ChaCha8Rng| "1".to_owned();
+    let narrow = |random: &mut ChaCha8Rng| (f32::from(random.random::<u8>()) / 4.0 + 0.25).to_string();
+    let wide = |random: &mut ChaCha8Rng| random.random_range(0.1..1.0f64).to_string();
+    let mixed = |random: &mut ChaCha8Rng| match random.random_range(0..200) {
+        0 => random.random_range(0.1..1.0f64).to_string(),
+        1..100 => "1".to_owned(),
+        _ => "0.5".to_owned(),
+    };
+    let texts =
+        [svmlight(700, 1, ones), svmlight(700, 2, narrow), svmlight(700, 3, wide), svmlight(700, 4, mixed)];
+    for lines in texts {
+        std::fs::write(&text, lines).unwrap();
+        let source = Dataset::read(&text).unwrap();
+        let model = fitted(&source);
+        for (memory, shards) in
+            [(1 << 30, Some(1)), (1 << 30, Some(3)), (1 << 30, Some(64)), (1 << 30, None), (1, Some(5))]
+        {
+            let made = converted(&text, &store, memory, shards);
+            assert_eq!(made.runs > 1, memory == 1 && made.nonzeros > 4096 * 2, "{made:?}");
+            let read = Dataset::read(&store).unwrap();
+            assert_eq!(read.columns.dimension(), source.columns.dimension());
+            assert_eq!(read.columns.nonzeros(), source.columns.nonzeros());
+            assert_eq!(read.labels, source.labels);
+            assert_eq!(columns_of(&read), columns_of(&source));
+            assert_eq!(Model { ..fitted(&read) }.to_json(), model.to_json(), "{memory} {shards:?}");
+            if shards == Some(64) {
+                assert!(Store::open(&store).unwrap().shards() > 30);
+            }
+        }
+    }
+}
+
+/// Runs beyond what can be read at once are merged in several passes.
+#[test]
+fn many_runs_are_merged_in_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, store] = ["data.svm", "data.store"].map(|name| folder.path().join(name));
+    let wide = |random: &mut ChaCha8Rng| random.random_range(0.1..1.0f64).to_string();
+    std::fs::write(&text, svmlight(9000, 5, wide)).unwrap();
+    // Chunks of a few kilobytes make many parts.
+    let reader = Reader::new().chunk(4096);
+    let made = convert(&reader, &text, &store, &Conversion { memory: 1, shards: None }, &mut |_| ()).unwrap();
+    assert!(made.runs > 8, "{made:?}");
+    let (source, read) = (Dataset::read(&text).unwrap(), Dataset::read(&store).unwrap());
+    assert_eq!(columns_of(&read), columns_of(&source));
+    assert_eq!(read.labels, source.labels);
+}
+
+fn dense_files(folder: &Path) -> Vec<PathBuf> {
+    let made =
+        synth::Linear { rows: 60, features: 90, relevant: 5, ..Default::default() }.generate().unwrap();
+    let names = ["c.npy", "f.npy", "data.csv"].map(|name| folder.join(name));
+    let value = |i: usize, j: usize| match &made.train.columns.gather(&[j])[0] {
+        Column::Dense(values) => values[i] as f32,
+        Column::Sparse { .. } => unreachable!("made dense"),
+    };
+    for (path, fortran) in names[..2].iter().zip([false, true]) {
+        let order = if fortran { "True" } else { "False" };
+        let mut header = format!("{{'descr': '<f4', 'fortran_order': {order}, 'shape': (60, 90), }}");
+        header += &" ".repeat(127 - 10 - header.len());
+        header.push('\n');
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        for k in 0..60 * 90 {
+            let (i, j) = if fortran { (k % 60, k / 60) } else { (k / 90, k % 90) };
+            bytes.extend(value(i, j).to_le_bytes());
+        }
+        std::fs::write(path, bytes).unwrap();
+    }
+    let mut csv = (0..90).map(|j| format!("f{j},")).collect::<String>() + "label\n";
+    for i in 0..60 {
+        csv += &(0..90).map(|j| format!("{},", value(i, j))).collect::<String>();
+        csv += &format!("{}\n", made.train.labels.classes()[made.train.labels.codes()[i] as usize]);
+    }
+    std::fs::write(&names[2], csv).unwrap();
+    let labels = made.train.labels.codes().iter().map(|code| format!("{code}\n")).collect::<String>();
+    std::fs::write(folder.join("labels.txt"), labels).unwrap();
+    names.to_vec()
+}
+
+#[test]
+fn dense_data_convert_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    for path in dense_files(folder.path()) {
+        let csv = path.extension().is_some_and(|extension| extension == "csv");
+        let reader = if csv {
+            Reader::new().label_column("label")
+        } else {
+            Reader::new().labels_file(folder.path().join("labels.txt"))
+        };
+        let source = reader.read(&path).unwrap();
+        for (memory, shards) in [(1 << 30, None), (1 << 30, Some(7)), (1, Some(3))] {
+            convert(&reader, &path, &store, &Conversion { memory, shards }, &mut |_| ()).unwrap();
+            let read = Dataset::read(&store).unwrap();
+            assert_eq!(columns_of(&read), columns_of(&source));
+            assert_eq!(read.labels, source.labels);
+            assert_eq!(read.names, source.names);
+            // A store is by columns: the bits are those of any data by columns.
+            let selected =
+                |data| fitted(data).selected().iter().map(|term| term.name.clone()).collect::<Vec<_>>();
+            assert_eq!(selected(&read), selected(&source));
+        }
+    }
+}
+
+#[test]
+fn names_and_weights_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("data.svm"), "1 1:1 3:2\n0 2:1\n1 1:3\n").unwrap();
+    std::fs::write(path("names"), "a\nb\nc\nd\n").unwrap();
+    std::fs::write(path("weights"), "1\n2\n0.5\n").unwrap();
+    let reader = Reader::new().names_file(path("names")).weights_file(path("weights"));
+    convert(&reader, &path("data.svm"), &path("store"), &Conversion::default(), &mut |_| ()).unwrap();
+    let read = Dataset::read(path("store")).unwrap();
+    assert_eq!(read.labels.weights(), Some(&[1.0, 2.0, 0.5][..]));
+    assert_eq!(read.names.list(), ["a", "b", "c", "d"]);
+    assert_eq!(read.columns.dimension(), 4);
+    assert!(convert(&reader, &path("store"), &path("again"), &Conversion::default(), &mut |_| ()).is_err());
+}
+
+/// Whatever byte is changed, and wherever the file ends: an error, and never other data.
+#[test]
+fn damage_is_always_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, store] = ["data.svm", "data.store"].map(|name| folder.path().join(name));
+    let wide = |random: &mut ChaCha8Rng| random.random_range(0.1..1.0f64).to_string();
+    std::fs::write(&text, svmlight(12, 7, wide)).unwrap();
+    converted(&text, &store, 1 << 20, Some(2));
+    let whole = std::fs::read(&store).unwrap();
+    let refused = |bytes: &[u8], what: &str| {
+        std::fs::write(&store, bytes).unwrap();
+        let error = Store::open(&store).map(drop).expect_err(what).to_string();
+        assert!(error.contains("store"), "{what}: {error}");
+    };
+    for at in 0..whole.len() {
+        for bit in [0x01, 0x80] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= bit;
+            refused(&damaged, &format!("byte {at} ^ {bit}"));
+        }
+        refused(&whole[..at], &format!("cut at {at}"));
+    }
+    let longer: Vec<u8> = whole.iter().copied().chain([0]).collect();
+    refused(&longer, "a byte too many");
+}
