@@ -25,6 +25,12 @@ impl<'a> LinearSpace<'a> {
     }
 }
 
+impl<'a> From<Inputs<'a>> for LinearSpace<'a> {
+    fn from(inputs: Inputs<'a>) -> Self {
+        Self { inputs }
+    }
+}
+
 impl FeatureSpace for LinearSpace<'_> {
     fn inputs(&self) -> &Inputs<'_> {
         &self.inputs
