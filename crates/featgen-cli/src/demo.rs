@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use featgen::model::Term;
-use featgen::space::Feature;
+use featgen::space::{Feature, Watch};
 use featgen::synth::{Linear, Truth};
 use featgen::{Error, LinearSpace, Machine, Model};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     if args.select == 0 || args.select > args.features {
         return Err(Error::parameter("select", format!("must be within 1 and {}", args.features)).into());
     }
-    let mut progress = Progress::new(Some(args.select));
+    let mut progress = Progress::new(Some(args.select), &Watch::default());
     progress.doing("making data");
     let &DemoArgs { rows, features, relevant, seed, .. } = args;
     let made =

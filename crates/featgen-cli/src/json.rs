@@ -43,6 +43,9 @@ struct Selected<'a> {
     /// Where a feature has a curve instead of a weight: its points. The weight is then the length of the curve's weights.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     curve: Vec<[f64; 2]>,
+    /// Features with the same values on all training data.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    aliases: &'a [String],
 }
 
 /// A selected group: its features are those of [`Report::selected`] that carry its name.
@@ -59,6 +62,7 @@ struct Round {
     round: usize,
     selected: usize,
     scored: u128,
+    pruned: u128,
     cost: f64,
     objective: f64,
     lower_bound: f64,
@@ -126,6 +130,7 @@ impl<'a> Report<'a> {
             round: r.round,
             selected: r.selected,
             scored: r.scored,
+            pruned: r.pruned(model.training.candidates),
             cost: r.cost,
             objective: r.objective,
             lower_bound: r.lower_bound,
@@ -145,6 +150,7 @@ impl<'a> Report<'a> {
             round: term.round,
             group: term.group.map(|g| model.groups[g].name.as_str()),
             curve: Vec::new(),
+            aliases: &term.aliases,
         };
         let group = |selected: &featgen::model::Selected<'a>| Group {
             group: &selected.group.name,
@@ -158,6 +164,7 @@ impl<'a> Report<'a> {
             round: selected.group.round,
             group: None,
             curve: model.curve(selected),
+            aliases: &[],
         };
         let groups = model.selected_groups();
         let (features, groups) = if model.has_curves() {

@@ -5,6 +5,16 @@ pub(crate) fn count(n: impl Into<u128>) -> String {
     group(&n.into().to_string())
 }
 
+/// A count that may be very large, with three or more digits: `812`, `12.3 million`.
+pub(crate) fn rough(n: u64) -> String {
+    let x = n as f64;
+    match n {
+        0..1_000_000 => count(n),
+        1_000_000..1_000_000_000 => format!("{:.1} million", x / 1e6),
+        _ => format!("{} billion", short((x / 1e8).round() / 10.0)),
+    }
+}
+
 /// A number with four significant digits, and separators where it is large.
 pub(crate) fn short(x: f64) -> String {
     if x == 0.0 {
@@ -70,6 +80,12 @@ mod tests {
     fn counts_have_separators() {
         let shown = [0u64, 999, 1000, 16_777_216].map(count);
         assert_eq!(shown, ["0", "999", "1,000", "16,777,216"]);
+    }
+
+    #[test]
+    fn large_counts_are_rough() {
+        let shown = [812, 12_345_678, 274_877_906_944].map(rough);
+        assert_eq!(shown, ["812", "12.3 million", "274.9 billion"]);
     }
 
     #[test]

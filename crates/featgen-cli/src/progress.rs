@@ -1,13 +1,15 @@
 //! What is seen while the machine works: one moving line on a terminal, or a line per round when asked for.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use featgen::machine::Observer;
 use featgen::model::{Certificate, Round};
-use indicatif::{ProgressBar, ProgressStyle};
+use featgen::space::Watch;
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::args::TalkArgs;
-use crate::numbers::{percent, plural, seconds, short, small_percent};
+use crate::numbers::{percent, plural, rough, seconds, short, small_percent};
 
 /// Shows rounds on standard error.
 pub(crate) struct Progress {
@@ -18,21 +20,27 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A moving line if standard error is a terminal; with `wanted` features, a bar that fills up to them.
-    pub(crate) fn new(wanted: Option<usize>) -> Self {
+    /// A moving line if standard error is a terminal; with `wanted` features, a bar that fills up to them. It says how far
+    /// searches are that `watch` sees.
+    pub(crate) fn new(wanted: Option<usize>, watch: &Watch) -> Self {
         let (line, template) = match wanted {
-            Some(k) => (ProgressBar::new(k as u64), "{spinner} {bar:16} {wide_msg}"),
-            None => (ProgressBar::new_spinner(), "{spinner} {wide_msg}"),
+            Some(k) => (ProgressBar::new(k as u64), "{spinner} {bar:16} {search}{wide_msg}"),
+            None => (ProgressBar::new_spinner(), "{spinner} {search}{wide_msg}"),
         };
-        line.set_style(ProgressStyle::with_template(template).expect("the templates above are valid"));
+        let style = ProgressStyle::with_template(template).expect("the templates above are valid");
+        let watch = watch.clone();
+        line.set_style(style.with_key("search", move |_: &ProgressState, out: &mut dyn Write| {
+            // Where nothing can be written there is nobody to tell.
+            let _ = out.write_str(&searching(watch.read()));
+        }));
         line.enable_steady_tick(Duration::from_millis(100));
         Self { line, every_round: false, unit: "feature" }
     }
 
     /// As [`new`](Self::new), as talkative as the user wants it.
-    pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>) -> Self {
+    pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>, watch: &Watch) -> Self {
         let hidden = || Self { line: ProgressBar::hidden(), every_round: false, unit: "feature" };
-        let shown = if talk.quiet { hidden() } else { Self::new(wanted) };
+        let shown = if talk.quiet { hidden() } else { Self::new(wanted, watch) };
         Self { every_round: talk.verbose, ..shown }
     }
 
@@ -49,6 +57,14 @@ impl Progress {
     /// Clears the moving line.
     pub(crate) fn finish(self) {
         self.line.finish_and_clear();
+    }
+}
+
+/// How far a search is; nothing if there is none.
+fn searching(read: u64) -> String {
+    match read {
+        0 => String::new(),
+        read => format!("searching, {} values read; ", rough(read)),
     }
 }
 

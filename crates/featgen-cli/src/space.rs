@@ -1,13 +1,10 @@
 //! The space that the user's options describe: features one by one, groups of them, products or curves.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use featgen::data::Dataset;
 use featgen::error::Place;
 use featgen::space::{
     self, AdditiveSpace, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace,
-    ProductSpace, TreeSpace,
+    ProductSpace, TreeSpace, Watch,
 };
 use featgen::{Error, Result};
 
@@ -23,19 +20,19 @@ pub(crate) struct Chosen<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-/// The space that `args` ask for. Its searches end when `interrupted` is set.
+/// The space that `args` ask for. `watch` sees its searches.
 pub(crate) fn chosen<'a>(
     args: &LearningArgs,
     data: &'a Dataset,
     progress: &Progress,
-    interrupted: &Arc<AtomicBool>,
+    watch: &'a Watch,
 ) -> Result<Chosen<'a>> {
     let SpaceArgs { gamma, coef0, degree, min_support, only, levels, power, sigma, .. } = &args.space;
-    let inputs = Inputs::new(data);
+    let inputs = Inputs::new(data).watched(watch);
     let only = only.as_ref().map(|file| space::read_features(file, &inputs)).transpose()?;
     let levels = levels.unwrap_or(100);
     match args.space.space {
-        SpaceKind::Linear => linear(&args.grouping, data, progress),
+        SpaceKind::Linear => linear(&args.grouping, inputs, data, progress),
         _ if args.grouping.groups.is_some() => {
             Err(Error::parameter("groups", "groups are of the features as they are: --space linear"))
         }
@@ -44,7 +41,7 @@ pub(crate) fn chosen<'a>(
             if let Some(only) = only {
                 space = space.only(only);
             }
-            Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
+            Ok(Chosen::features(space))
         }
         SpaceKind::Products => {
             let space = ProductSpace::new(inputs, degree.unwrap_or(2))?;
@@ -52,7 +49,7 @@ pub(crate) fn chosen<'a>(
             if let Some(only) = only {
                 space = space.only(only);
             }
-            Ok(Chosen::features(space.interrupt(Arc::clone(interrupted))))
+            Ok(Chosen::features(space))
         }
         SpaceKind::Hik => Ok(Chosen::features(AdditiveSpace::hik(inputs, levels)?)),
         SpaceKind::Intersection => {
@@ -70,13 +67,17 @@ impl<'a> Chosen<'a> {
 }
 
 /// The input features, or groups of them.
-fn linear<'a>(args: &GroupingArgs, data: &'a Dataset, progress: &Progress) -> Result<Chosen<'a>> {
+fn linear<'a>(
+    args: &GroupingArgs,
+    inputs: Inputs<'a>,
+    data: &Dataset,
+    progress: &Progress,
+) -> Result<Chosen<'a>> {
     let weight = args.group_weight.into();
     let Some(file) = &args.groups else {
-        return Ok(Chosen::features(LinearSpace::new(data)));
+        return Ok(Chosen::features(LinearSpace::from(inputs)));
     };
     progress.doing(format!("reading {}", file.display()));
-    let inputs = Inputs::new(data);
     let mut notes = Vec::new();
     let beyond = |place: Option<&Place>| {
         let say = |place| format!("{place}: this and perhaps other features do not occur in {}", data.source);

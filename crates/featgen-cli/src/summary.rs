@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use featgen::Model;
-use featgen::model::{Selected, Term};
+use featgen::model::{MOST_ALIASES, Selected, Term};
 use featgen::space::Feature;
 
 use crate::json::Quality;
@@ -154,7 +154,24 @@ fn features(terms: &[&Term], style: Style) -> Table {
     if style.has_bars() {
         table = table.column("", Align::Left, terms.iter().map(bar_of));
     }
-    table.numbers("round", terms.iter().map(|term| term.round.to_string()))
+    table = table.numbers("round", terms.iter().map(|term| term.round.to_string()));
+    if terms.iter().any(|term| !term.aliases.is_empty()) {
+        table = table.column("same values", Align::Left, terms.iter().map(|term| aliases(&term.aliases)));
+    }
+    table
+}
+
+/// What has the same values as a feature, in short.
+fn aliases(names: &[String]) -> String {
+    const SHOWN: usize = 2;
+    let (shown, rest) = names.split_at(names.len().min(SHOWN));
+    match (names.len(), rest.len()) {
+        (0, _) => String::new(),
+        (_, 0) => format!("= {}", shown.join(", ")),
+        // No more were looked for.
+        (MOST_ALIASES, more) => format!("= {} and at least {more} more", shown.join(", ")),
+        (_, more) => format!("= {} and {more} more", shown.join(", ")),
+    }
 }
 
 /// A line of the summary: what it is about, then what there is to say.
@@ -206,4 +223,18 @@ pub(crate) fn accuracy(model: &Model, test: Option<Quality>) -> String {
         text += &auc.map_or_else(String::new, |auc| format!(" (AUC {auc:.4})"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases_are_short() {
+        let names = |n: usize| (1..=n).map(|k| format!("a*{k}")).collect::<Vec<_>>();
+        let shown = [0, 1, 2, 5, MOST_ALIASES].map(|n| aliases(&names(n)));
+        let expected =
+            ["", "= a*1", "= a*1, a*2", "= a*1, a*2 and 3 more", "= a*1, a*2 and at least 14 more"];
+        assert_eq!(shown, expected);
+    }
 }

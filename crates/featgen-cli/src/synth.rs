@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use featgen::data::Dataset;
+use featgen::space::Watch;
 use featgen::synth::{Group, Linear, Products, Truth};
 
 use crate::args::{
@@ -94,7 +95,7 @@ fn write_all(
     let truth_file = files.truth();
     featgen::files::check_writable(&truth_file)?;
     let truth = truth()?;
-    let progress = Progress::new(None);
+    let progress = Progress::new(None, &Watch::default());
     let mut command = vec!["featgen train".to_owned()];
     progress.doing("making the training set");
     command.extend(write(train()?, files, "train", ["", "--labels "])?);

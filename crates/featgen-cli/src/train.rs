@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use featgen::data::{Dataset, Labels};
 use featgen::machine::Stop;
+use featgen::space::Watch;
 use featgen::{Error, Model};
 
 use crate::args::TrainArgs;
@@ -22,10 +23,11 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let machine = args.learning.machine()?.threads(args.input.threads());
     args.output.as_deref().map_or(Ok(()), featgen::files::check_writable)?;
-    let mut progress = Progress::talking(&args.talk, args.learning.features);
-    let (train, test) = read(args, &progress)?;
     let interrupted = Arc::default();
-    let chosen = space::chosen(&args.learning, &train, &progress, &interrupted)?;
+    let watch = Watch::new(Arc::clone(&interrupted));
+    let mut progress = Progress::talking(&args.talk, args.learning.features, &watch);
+    let (train, test) = read(args, &progress)?;
+    let chosen = space::chosen(&args.learning, &train, &progress, &watch)?;
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit);
     progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));

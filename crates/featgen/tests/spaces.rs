@@ -10,7 +10,7 @@ use featgen::data::Columns;
 use featgen::operator::Operator;
 use featgen::space::{
     AdditiveSpace, Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace,
-    ProductSpace, Scored, Tree, TreeSpace, WorstCase,
+    ProductSpace, Scored, Tree, TreeSpace, Watch, WorstCase,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -557,9 +557,12 @@ proptest! {
             for (k, feature) in features.iter().enumerate() {
                 let mut others = features.clone();
                 others.remove(k);
-                prop_assert_eq!(&space.aliases(feature, 100).unwrap(), &others);
+                let found = space.aliases(&[feature.clone(), features[0].clone()], 100).unwrap();
+                prop_assert_eq!(&found[0], &others);
+                prop_assert_eq!(&found[1], &features[1..]);
                 others.truncate(2);
-                prop_assert_eq!(space.aliases(feature, 2).unwrap(), others);
+                let found = space.aliases(std::slice::from_ref(feature), 2).unwrap();
+                prop_assert_eq!(&found, std::slice::from_ref(&others));
                 let taken = HashSet::from([Candidate::Feature(feature.clone())]);
                 let found = space.worst_case(&v, 10_000, &taken).unwrap();
                 let first = Candidate::Feature(features[0].clone());
@@ -667,7 +670,17 @@ fn a_search_ends_in_time() {
         let error = worst(space().most_work(1 << 24)).unwrap_err().to_string();
         assert!(error.contains("16777216 values") && error.contains("--degree"), "{error}");
         let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
-        assert!(worst(space().interrupt(flag)).unwrap_err().to_string().contains("interrupted"));
+        let watch = Watch::new(flag);
+        let inputs = Inputs::over(&stored).watched(&watch);
+        let spaces: [Box<dyn FeatureSpace>; 3] = [
+            Box::new(ProductSpace::new(inputs, 8).unwrap()),
+            Box::new(PolySpace::new(inputs, 1.0, 1.0).unwrap()),
+            Box::new(LinearSpace::from(inputs)),
+        ];
+        for space in spaces {
+            let error = pool.install(|| space.worst_case(&v, 5, &HashSet::new())).unwrap_err().to_string();
+            assert!(error.contains("interrupted"), "{error}");
+        }
     }
 }
 

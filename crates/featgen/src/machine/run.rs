@@ -8,8 +8,8 @@ use super::params::{Machine, Plan};
 use super::{Observer, Stop};
 use crate::data::{Binary, Labels};
 use crate::error::{Error, Result};
-use crate::model::{Certificate, Group, Model, NamedInput, Round, Seconds, Term, Training};
-use crate::space::{Candidate, FeatureSpace, Scored, WorstCase};
+use crate::model::{Certificate, Group, MOST_ALIASES, Model, NamedInput, Round, Seconds, Term, Training};
+use crate::space::{Candidate, Feature, FeatureSpace, Scored, WorstCase};
 use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm};
 
 /// How often the cost may be doubled for the sake of a feature count before giving up.
@@ -360,7 +360,8 @@ impl Run<'_> {
         if let Some(cost) = self.machine.debias {
             self.debias(cost);
         }
-        let (terms, groups) = self.number_terms();
+        let (mut terms, groups) = self.number_terms();
+        self.name_aliases(&mut terms);
         let inputs = self.space.inputs();
         let mut used: Vec<u64> = terms.iter().flat_map(|term| term.feature.inputs()).copied().collect();
         used.sort_unstable();
@@ -411,11 +412,23 @@ impl Run<'_> {
                 place[t] = terms.len();
                 let feature = self.held.features[self.held.terms[t] as usize].clone();
                 let name = self.space.name(&feature);
-                terms.push(Term { name, feature, group, round, weight: weights[t] });
+                terms.push(Term { name, feature, group, round, aliases: Vec::new(), weight: weights[t] });
             }
         }
         self.rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|t| *t = place[*t]);
         (terms, groups)
+    }
+
+    /// Notes what else has the same columns. That is good to know, but nothing to wait or to lose a model for.
+    fn name_aliases(&self, terms: &mut [Term]) {
+        if self.interrupted() {
+            return;
+        }
+        let features: Vec<Feature> = terms.iter().map(|term| term.feature.clone()).collect();
+        let aliases = self.space.aliases(&features, MOST_ALIASES).unwrap_or_default();
+        for (term, aliases) in terms.iter_mut().zip(aliases) {
+            term.aliases = aliases.iter().map(|feature| self.space.name(feature)).collect();
+        }
     }
 
     /// An l2 model on the selected features: the subproblem with all of them in one block.

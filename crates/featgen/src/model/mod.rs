@@ -74,6 +74,9 @@ pub struct Group {
     pub range: Option<[f64; 2]>,
 }
 
+/// Aliases of a feature that are kept.
+pub const MOST_ALIASES: usize = 16;
+
 /// A feature of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Term {
@@ -86,6 +89,10 @@ pub struct Term {
     pub group: Option<usize>,
     /// The round that brought it, counted from 1.
     pub round: usize,
+    /// Other features that have the same values on all training data, as far as they are known and at most
+    /// [`MOST_ALIASES`]: nothing there tells which of them is meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// Its weight in the final model; 0 if only earlier rounds used it. A feature in several groups weighs their sum.
     pub weight: f64,
 }
@@ -178,6 +185,13 @@ pub struct Seconds {
     pub generate: f64,
     /// The subproblem.
     pub solve: f64,
+}
+
+impl Round {
+    /// How many of so many candidates were known to be worse without computing their scores.
+    pub fn pruned(&self, candidates: u128) -> u128 {
+        candidates.saturating_sub(self.scored)
+    }
 }
 
 impl Model {

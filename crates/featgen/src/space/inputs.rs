@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Feature;
+use super::{Feature, Watch};
 use crate::data::{Column, Columns, Dataset, Names};
 use crate::error::{Error, Result};
 
@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 pub struct Inputs<'a> {
     columns: &'a dyn Columns,
     names: Option<&'a Names>,
+    watch: Option<&'a Watch>,
 }
 
 /// Sums whose squares stay finite with room to spare.
@@ -21,12 +22,26 @@ const LARGEST_SUM: f64 = 1e140;
 impl<'a> Inputs<'a> {
     /// The features of a data set, with its names.
     pub fn new(data: &'a Dataset) -> Self {
-        Self { columns: data.columns.as_ref(), names: Some(&data.names) }
+        Self { columns: data.columns.as_ref(), names: Some(&data.names), watch: None }
     }
 
     /// The features of any storage, called by their numbers.
     pub fn over(columns: &'a dyn Columns) -> Self {
-        Self { columns, names: None }
+        Self { columns, names: None, watch: None }
+    }
+
+    /// Lets searches over these features be watched, and ended, from outside.
+    pub fn watched(self, watch: &'a Watch) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    pub(super) fn watch(&self) -> Option<&'a Watch> {
+        self.watch
+    }
+
+    /// An error if someone wants the search to end.
+    pub(super) fn go_on(&self) -> Result<()> {
+        self.watch.map_or(Ok(()), Watch::go_on)
     }
 
     /// The features of any storage, called by `names`.
@@ -156,6 +171,7 @@ impl<'a> Inputs<'a> {
         let one = |k: usize| {
             let range = k * batch..self.columns.len().min((k + 1) * batch);
             let mut sums = vec![0.0; range.len()];
+            self.go_on()?;
             self.columns.dots(range.clone(), v, &mut sums);
             self.check(range.start, &sums)?;
             Ok(each(range, &sums))
@@ -170,6 +186,7 @@ impl<'a> Inputs<'a> {
         let mut squares = vec![0.0; self.columns.len()];
         squares.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
             let first = k * batch;
+            self.go_on()?;
             self.columns.dots(first..first + out.len(), v, out);
             self.check(first, out)?;
             out.iter_mut().for_each(|c| *c *= *c);

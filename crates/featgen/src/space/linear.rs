@@ -30,6 +30,12 @@ impl<'a> LinearSpace<'a> {
     }
 }
 
+impl<'a> From<Inputs<'a>> for LinearSpace<'a> {
+    fn from(inputs: Inputs<'a>) -> Self {
+        Self { inputs }
+    }
+}
+
 impl FeatureSpace for LinearSpace<'_> {
     fn inputs(&self) -> &Inputs<'_> {
         &self.inputs

@@ -27,7 +27,7 @@ pub use products::{MOST_FACTORS, ProductSpace};
 use topb::Tops;
 pub use topb::{Scored, TopB};
 pub use tree::{Crossing, Tree, TreeSpace};
-pub use work::MOST_WORK;
+pub use work::{MOST_WORK, Watch};
 
 use crate::error::{Error, Result};
 use crate::operator::Operator;
@@ -94,10 +94,10 @@ pub trait FeatureSpace: Send + Sync {
         Ok(self.inputs().generate(features)?.into_iter().map(Operator::Column).collect())
     }
 
-    /// Other features whose columns are the same as that of `feature` on the training data, so that nothing tells them apart:
-    /// the first `most` of them, in order. Only spaces that propose equal columns once have any.
-    fn aliases(&self, _feature: &Feature, _most: usize) -> Result<Vec<Feature>> {
-        Ok(Vec::new())
+    /// For each of `features` the others whose columns are the same on the training data, so that nothing tells them apart: the
+    /// first `most` of them, in order. Only spaces that propose equal columns once have any.
+    fn aliases(&self, features: &[Feature], _most: usize) -> Result<Vec<Vec<Feature>>> {
+        Ok(vec![Vec::new(); features.len()])
     }
 
     /// What a user calls `feature`.

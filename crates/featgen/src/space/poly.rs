@@ -11,14 +11,12 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
 use super::ranked::RankedRows;
 use super::topb::Tops;
-use super::work::{Limits, Work};
+use super::work::{MOST_WORK, WORTH_REPORTING, Work};
 use super::{Candidate, Feature, FeatureSpace, Group, Inputs, WorstCase};
 use crate::error::{Error, Result};
 
@@ -32,7 +30,7 @@ pub struct PolySpace<'a> {
     pruned: bool,
     /// Whether no feature has values of both signs.
     one_signed: bool,
-    limits: Limits,
+    most_work: u64,
 }
 
 /// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
@@ -68,7 +66,7 @@ impl<'a> PolySpace<'a> {
             return Err(Error::Data("more columns than products can be made of".into()));
         }
         let one_signed = one_signed(&inputs);
-        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed, limits: Limits::default() })
+        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed, most_work: MOST_WORK })
     }
 
     /// Lets only these inputs, given by their ids, form products and squares.
@@ -77,16 +75,9 @@ impl<'a> PolySpace<'a> {
         self
     }
 
-    /// Values that a worst case may read before it is given up with an error [default: [`MOST_WORK`](super::MOST_WORK)].
+    /// Values that a worst case may read before it is given up with an error [default: [`MOST_WORK`]].
     pub fn most_work(mut self, values: u64) -> Self {
-        self.limits.work = values;
-        self
-    }
-
-    /// Ends a search with an error soon after the flag is set; give the flag to [`Machine::interrupt`](crate::Machine::interrupt)
-    /// too, and the run ends with the model so far.
-    pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.limits.interrupt = flag;
+        self.most_work = values;
         self
     }
 
@@ -153,11 +144,17 @@ impl<'a> PolySpace<'a> {
     }
 
     /// Offers the squares; returns the bound `m` of every input that may be a factor.
-    fn score_squares(&self, v: &[f64], mut tops: Tops<Item>, taken: &[Item]) -> (Tops<Item>, Vec<f64>) {
+    fn score_squares(
+        &self,
+        v: &[f64],
+        mut tops: Tops<Item>,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, Vec<f64>)> {
         let columns = self.inputs.columns();
         let batch = columns.batch();
         let mut bounds = vec![0.0; columns.len()];
         let squares = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
+            self.inputs.go_on()?;
             let first = b * batch;
             let mut tops = Tops::new(tops.best.capacity());
             for (k, [up, down]) in columns.square_dots(first..first + bounds.len(), v).into_iter().enumerate()
@@ -169,12 +166,12 @@ impl<'a> PolySpace<'a> {
                     bounds[k] = if self.one_signed { up.max(down) } else { up + down }.sqrt();
                 }
             }
-            tops
+            Ok(tops)
         });
-        if let Some(squares) = squares.reduce_with(Tops::merge) {
-            tops = tops.merge(squares);
+        if let Some(squares) = squares.try_reduce_with(|a, b| Ok(a.merge(b))) {
+            tops = tops.merge(squares?);
         }
-        (tops, bounds)
+        Ok((tops, bounds))
     }
 }
 
@@ -194,7 +191,7 @@ impl FeatureSpace for PolySpace<'_> {
         let mut taken: Vec<Item> = taken.iter().filter_map(|candidate| self.item(candidate)).collect();
         taken.sort_unstable();
         let tops = self.score_inputs(v, Tops::new(budget), &taken)?;
-        let (tops, bounds) = self.score_squares(v, tops, &taken);
+        let (tops, bounds) = self.score_squares(v, tops, &taken)?;
         let factors = bounds.iter().filter(|&&m| m > 0.0).count();
         let inputs = 1 + self.inputs.columns().len() + factors;
         let mut search = Search::new(self, v, bounds, tops, &taken);
@@ -245,7 +242,8 @@ impl<'a> Search<'a> {
         taken: &'a [Item],
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
-        let (order, rows, work) = (Vec::new(), RankedRows::default(), Work::new(&space.limits, ADVICE));
+        let (order, rows, work) =
+            (Vec::new(), RankedRows::default(), Work::new(space.most_work, space.inputs.watch(), ADVICE));
         let mut search = Self { space, v, order, bounds: Vec::new(), rows, tops, taken, work };
         let least = search.least_partner(largest);
         search.order = (0..bounds.len() as u32)
@@ -271,15 +269,15 @@ impl<'a> Search<'a> {
     fn run(&mut self) -> Result<u128> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
         let columns = self.space.inputs.columns();
-        self.rows =
-            RankedRows::new(columns, &self.order, columns.all_ones(), |row| self.v[row as usize] != 0.0);
+        let kept = |row: u32| self.v[row as usize] != 0.0;
+        self.rows = RankedRows::new(columns, &self.order, columns.all_ones(), kept, &self.work)?;
         while first < self.order.len() {
             // Later features have smaller bounds: if the largest partner is not enough, none is.
             if self.bounds[0] < self.least_partner(self.bounds[first]) {
                 break;
             }
             let last = self.order.len().min(first + batch);
-            let columns = self.columns(first..last);
+            let columns = self.columns(first..last)?;
             for (rank, column) in (first as u32..).zip(&columns) {
                 for &(row, x) in column {
                     self.rows.push(row, rank, x);
@@ -295,15 +293,16 @@ impl<'a> Search<'a> {
     }
 
     /// The columns of some features, without instances that have no dual weight.
-    fn columns(&self, ranks: Range<usize>) -> Vec<Vec<(u32, f64)>> {
+    fn columns(&self, ranks: Range<usize>) -> Result<Vec<Vec<(u32, f64)>>> {
         let one = |&position: &u32| {
+            self.work.go_on()?;
             let mut entries = Vec::new();
             self.space.inputs.columns().gather(&[position as usize])[0].each_nonzero(|row, x| {
                 if self.v[row as usize] != 0.0 {
                     entries.push((row, x));
                 }
             });
-            entries
+            Ok(entries)
         };
         self.order[ranks].par_iter().map(one).collect()
     }
@@ -337,9 +336,12 @@ impl<'a> Search<'a> {
             let pull = self.v[row as usize] * x;
             let count = self.rows.ranks(row).partition_point(|&rank| (rank as usize) < partners);
             self.rows.each(row, count, |rank, x| sums[rank] += pull * x);
-            read += count;
+            read += count as u64;
+            if read >= WORTH_REPORTING {
+                self.work.add(std::mem::take(&mut read))?;
+            }
         }
-        self.work.add(read as u64)?;
+        self.work.add(read)?;
         let coefficient = self.space.coefficient(Item::Product(0, 1));
         let mut pairs = 0;
         for (partner, sum) in sums[..partners].iter_mut().enumerate().filter(|(_, sum)| **sum != 0.0) {

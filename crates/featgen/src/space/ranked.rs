@@ -1,6 +1,8 @@
 //! The values of features by rows, in an order of the features: what searches for products read.
 
+use super::work::Work;
 use crate::data::Columns;
+use crate::error::Result;
 
 /// Rows that fill up as features come, in order of their ranks. There is room for all of them from the start.
 #[derive(Default)]
@@ -16,10 +18,17 @@ pub(super) struct RankedRows {
 impl RankedRows {
     /// Room for the values of the features at the positions `order`, in the rows that are kept. With `ones`, values need
     /// not be stored.
-    pub(super) fn new(columns: &dyn Columns, order: &[u32], ones: bool, kept: impl Fn(u32) -> bool) -> Self {
+    pub(super) fn new(
+        columns: &dyn Columns,
+        order: &[u32],
+        ones: bool,
+        kept: impl Fn(u32) -> bool,
+        work: &Work<'_>,
+    ) -> Result<Self> {
         let rows = columns.rows();
         let mut starts = vec![0u64; rows + 1];
         for &position in order {
+            work.go_on()?;
             let column = &columns.gather(&[position as usize])[0];
             column.each_nonzero(|row, _| starts[row as usize + 1] += u64::from(kept(row)));
         }
@@ -28,7 +37,7 @@ impl RankedRows {
         }
         let held = starts[rows] as usize;
         let values = vec![0.0; if ones { 0 } else { held }];
-        Self { starts, filled: vec![0; rows], ranks: vec![0; held], values }
+        Ok(Self { starts, filled: vec![0; rows], ranks: vec![0; held], values })
     }
 
     /// Adds a value at the end of a row; returns how many stand before it.

@@ -1,4 +1,4 @@
-//! How much a search may do before it is given up: a bound on what bad luck, or bad data, can cost.
+//! How much a search may do before it is given up: a bound on what bad luck, or bad data, can cost. And how it is watched.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,44 +10,97 @@ use crate::error::{Error, Result};
 /// What is read does not depend on threads, so a search is given up on any number of them or on none.
 pub const MOST_WORK: u64 = 1 << 38;
 
-/// The limits of a search, as a space keeps them.
-#[derive(Clone)]
-pub(super) struct Limits {
-    pub(super) work: u64,
-    pub(super) interrupt: Arc<AtomicBool>,
+/// Work is reported when there is this much.
+pub(super) const WORTH_REPORTING: u64 = 1 << 16;
+
+/// A look from outside at long searches: how far they are, and whether they should end.
+#[derive(Debug, Clone, Default)]
+pub struct Watch {
+    interrupt: Arc<AtomicBool>,
+    read: Arc<AtomicU64>,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { work: MOST_WORK, interrupt: Arc::default() }
+impl Watch {
+    /// Searches end with an error soon after the flag is set; give the flag to [`Machine::interrupt`](crate::Machine::interrupt)
+    /// too, and the run ends with the model so far.
+    pub fn new(interrupt: Arc<AtomicBool>) -> Self {
+        Self { interrupt, read: Arc::default() }
+    }
+
+    /// Values that the search for products at hand has read so far; 0 while there is none.
+    pub fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// An error if someone wants the search to end.
+    pub(super) fn go_on(&self) -> Result<()> {
+        match self.interrupt.load(Ordering::Relaxed) {
+            true => Err(Error::Data("the search for features was interrupted".into())),
+            false => Ok(()),
+        }
     }
 }
 
 /// The work of one worst case, shared by its threads.
 pub(super) struct Work<'a> {
-    limits: &'a Limits,
+    watch: Option<&'a Watch>,
+    most: u64,
     done: AtomicU64,
     /// What a user can do about a search that is too long.
     advice: &'static str,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(limits: &'a Limits, advice: &'static str) -> Self {
-        Self { limits, done: AtomicU64::new(0), advice }
+    pub(super) fn new(most: u64, watch: Option<&'a Watch>, advice: &'static str) -> Self {
+        Self { watch, most, done: AtomicU64::new(0), advice }
+    }
+
+    /// An error if someone wants the search to end.
+    pub(super) fn go_on(&self) -> Result<()> {
+        self.watch.map_or(Ok(()), Watch::go_on)
     }
 
     /// Notes that so many values were read. An error if that makes too many, or if someone wants the search to end.
     pub(super) fn add(&self, values: u64) -> Result<()> {
+        self.go_on()?;
         let done = self.done.fetch_add(values, Ordering::Relaxed).saturating_add(values);
-        if self.limits.interrupt.load(Ordering::Relaxed) {
-            return Err(Error::Data("the search for features was interrupted".into()));
+        if let Some(watch) = self.watch {
+            watch.read.store(done, Ordering::Relaxed);
         }
-        if done > self.limits.work {
-            let (most, advice) = (self.limits.work, self.advice);
+        if done > self.most {
+            let (most, advice) = (self.most, self.advice);
             return Err(Error::Data(format!(
                 "the search for the best features was given up after reading {most} values; {advice}"
             )));
         }
         Ok(())
+    }
+}
+
+impl Drop for Work<'_> {
+    /// The search has ended: nothing is being read.
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch {
+            watch.read.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_can_be_watched_and_ended() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let watch = Watch::new(Arc::clone(&flag));
+        let work = Work::new(100, Some(&watch), "read less");
+        assert!(work.add(60).is_ok() && work.add(40).is_ok());
+        assert_eq!(watch.read(), 100);
+        assert!(work.add(1).unwrap_err().to_string().ends_with("after reading 100 values; read less"));
+        flag.store(true, Ordering::Relaxed);
+        assert!(work.add(0).unwrap_err().to_string().contains("interrupted"));
+        drop(work);
+        assert_eq!(watch.read(), 0);
     }
 }

@@ -1,74 +1,112 @@
-//! The products that have the same column as a given one.
+//! The products that have the same columns as given ones.
 
 use rayon::prelude::*;
 
 use super::ProductSpace;
+use super::distinct::{Item, Key};
 use crate::data::Column;
 use crate::error::{Error, Result};
 use crate::space::Feature;
 
-/// Products that are tried before the search for more is given up.
-const MOST_TRIED: usize = 1 << 16;
+/// Values that are read for the aliases of one feature before the search for more of them is given up.
+const MOST_READ: usize = 1 << 22;
+
+/// Rows and values of a column where they are not 0.
+type Entries = Vec<(u32, f64)>;
+
+/// A feature whose aliases are wanted.
+struct Goal {
+    item: Item,
+    key: Key,
+    entries: Entries,
+}
 
 impl ProductSpace<'_> {
-    /// See [`FeatureSpace::aliases`](crate::space::FeatureSpace::aliases). One pass over the data finds the inputs that may be
-    /// factors: those that are nowhere smaller than the product. Of a great many of them not all products are tried.
-    pub(super) fn find_aliases(&self, feature: &Feature, most: usize) -> Result<Vec<Feature>> {
-        let missing = || Error::Data(format!("no feature {}", self.inputs.name(feature)));
-        let own = self.item(feature).ok_or_else(missing)?;
-        let column = self.inputs.generate(std::slice::from_ref(feature))?;
-        let goal: Vec<(u32, f64)> = column.iter().flat_map(nonzeros).collect();
-        let inputs = self.inputs_above(&goal);
-        let mut trial = Trial { goal: &goal, most, tried: 0, found: Vec::new() };
-        for (position, column) in inputs.iter().filter(|(position, _)| own.0[..] != [*position]) {
-            if trial.found.len() < most && *column == goal {
-                trial.found.push(vec![*position]);
-            }
-        }
-        let factors: Vec<(u32, Vec<(u32, f64)>)> =
-            inputs.into_iter().filter(|(position, _)| self.is_allowed(*position as usize)).collect();
-        for degree in 2..=self.degree.min(factors.len()) {
-            trial.extend(&mut Vec::new(), None, &factors, degree, &own.0);
-        }
-        let id = |&position: &u32| self.inputs.columns().id(position as usize);
-        let feature = |positions: Vec<u32>| match positions[..] {
-            [position] => Feature::Input(id(&position)),
-            _ => Feature::Product(positions.iter().map(id).collect()),
-        };
-        Ok(trial.found.into_iter().map(feature).collect())
+    /// See [`FeatureSpace::aliases`](crate::space::FeatureSpace::aliases). One pass over the data finds, for all of them, the
+    /// inputs that may be factors: those that are nowhere smaller. Of a great many of them not all products are tried.
+    pub(super) fn find_aliases(&self, features: &[Feature], most: usize) -> Result<Vec<Vec<Feature>>> {
+        let goals = features.iter().map(|feature| self.goal(feature)).collect::<Result<Vec<_>>>()?;
+        let inputs = self.inputs_above(&goals)?;
+        Ok(goals.iter().zip(inputs).map(|(goal, inputs)| self.aliases_among(goal, &inputs, most)).collect())
     }
 
-    /// The inputs that are at least `goal` in all its rows, with their values.
-    fn inputs_above(&self, goal: &[(u32, f64)]) -> Vec<(u32, Vec<(u32, f64)>)> {
-        let above = |position: usize| {
-            if (self.columns[position].support as usize) < goal.len() {
-                return None;
+    fn goal(&self, feature: &Feature) -> Result<Goal> {
+        let missing = || Error::Data(format!("no feature {}", self.inputs.name(feature)));
+        let item = self.item(feature).ok_or_else(missing)?;
+        let key = self.key(feature)?.ok_or_else(missing)?;
+        let columns = self.inputs.generate(std::slice::from_ref(feature))?;
+        Ok(Goal { item, key, entries: columns.iter().flat_map(entries).collect() })
+    }
+
+    /// For each goal, the positions of the inputs that are at least as large in all its rows.
+    fn inputs_above(&self, goals: &[Goal]) -> Result<Vec<Vec<u32>>> {
+        let least = goals.iter().map(|goal| goal.entries.len()).min().unwrap_or(usize::MAX);
+        let of_which = |position: usize| -> Result<Vec<usize>> {
+            self.inputs.go_on()?;
+            if (self.columns[position].support as usize) < least {
+                return Ok(Vec::new());
             }
-            let values = nonzeros(&self.inputs.columns().gather(&[position])[0]);
-            let mut rest = &values[..];
-            let holds = goal.iter().all(|&(row, least)| {
-                let at = rest.partition_point(|value| value.0 < row);
-                rest = &rest[at..];
-                rest.first().is_some_and(|value| value.0 == row && value.1 >= least)
-            });
-            holds.then_some((position as u32, values))
+            let values = self.entries_at(position);
+            Ok((0..goals.len()).filter(|&g| is_above(&values, &goals[g].entries)).collect())
         };
-        (0..self.columns.len()).into_par_iter().filter_map(above).collect()
+        let found: Vec<Vec<usize>> =
+            (0..self.columns.len()).into_par_iter().map(of_which).collect::<Result<_>>()?;
+        let mut inputs = vec![Vec::new(); goals.len()];
+        for (position, goals) in (0..).zip(found) {
+            goals.into_iter().for_each(|g| inputs[g].push(position));
+        }
+        Ok(inputs)
+    }
+
+    fn entries_at(&self, position: usize) -> Entries {
+        entries(&self.inputs.columns().gather(&[position])[0])
+    }
+
+    /// The first products of these inputs, each nowhere smaller than the goal, that have its values.
+    fn aliases_among(&self, goal: &Goal, inputs: &[u32], most: usize) -> Vec<Feature> {
+        let own = |positions: &[u32]| goal.item.0[..] == *positions;
+        let same = |&&position: &&u32| self.columns[position as usize].key == goal.key && !own(&[position]);
+        let mut found: Vec<Vec<u32>> =
+            inputs.iter().filter(same).take(most).map(|&position| vec![position]).collect();
+        let (mut factors, mut held) = (Vec::new(), 0);
+        for &position in inputs.iter().filter(|&&position| self.is_allowed(position as usize)) {
+            let values = self.entries_at(position as usize);
+            held += values.len();
+            if held > MOST_READ {
+                break;
+            }
+            factors.push((position, values));
+        }
+        let mut trial = Trial { goal, most, read: 0, found: &mut found };
+        for degree in 2..=self.degree.min(factors.len()) {
+            trial.extend(&mut Vec::new(), None, &factors, degree);
+        }
+        found.into_iter().map(|positions| self.feature(&Item(positions.into()))).collect()
     }
 }
 
-fn nonzeros(column: &Column) -> Vec<(u32, f64)> {
-    let mut values = Vec::new();
-    column.each_nonzero(|row, x| values.push((row, x)));
-    values
+fn entries(column: &Column) -> Entries {
+    let mut entries = Vec::new();
+    column.each_nonzero(|row, x| entries.push((row, x)));
+    entries
+}
+
+/// Whether values are at least as large as the goal's in all its rows.
+fn is_above(values: &[(u32, f64)], goal: &[(u32, f64)]) -> bool {
+    let mut rest = values;
+    values.len() >= goal.len()
+        && goal.iter().all(|&(row, least)| {
+            rest = &rest[rest.partition_point(|value| value.0 < row)..];
+            rest.first().is_some_and(|value| value.0 == row && value.1 >= least)
+        })
 }
 
 /// The search among the inputs that may be factors.
 struct Trial<'a> {
-    goal: &'a [(u32, f64)],
+    goal: &'a Goal,
     most: usize,
-    tried: usize,
-    found: Vec<Vec<u32>>,
+    read: usize,
+    found: &'a mut Vec<Vec<u32>>,
 }
 
 impl Trial<'_> {
@@ -77,30 +115,29 @@ impl Trial<'_> {
         &mut self,
         path: &mut Vec<u32>,
         product: Option<&[(u32, f64)]>,
-        factors: &[(u32, Vec<(u32, f64)>)],
+        factors: &[(u32, Entries)],
         more: usize,
-        own: &[u32],
     ) {
         if more == 0 {
-            if product == Some(self.goal) && path[..] != *own {
+            if product == Some(&self.goal.entries) && path[..] != self.goal.item.0[..] {
                 self.found.push(path.clone());
             }
             return;
         }
         for (k, (position, values)) in factors.iter().enumerate() {
-            if self.found.len() >= self.most || self.tried >= MOST_TRIED {
+            if self.found.len() >= self.most || self.read >= MOST_READ {
                 return;
             }
-            self.tried += 1;
+            self.read += 1 + product.map_or(values.len(), <[_]>::len);
             let next = product.map_or_else(|| values.clone(), |product| times(product, values));
             path.push(*position);
-            self.extend(path, Some(&next), &factors[k + 1..], more - 1, own);
+            self.extend(path, Some(&next), &factors[k + 1..], more - 1);
             path.pop();
         }
     }
 }
 
-fn times(product: &[(u32, f64)], values: &[(u32, f64)]) -> Vec<(u32, f64)> {
+fn times(product: &[(u32, f64)], values: &[(u32, f64)]) -> Entries {
     let mut rest = values;
     let mut next = Vec::new();
     for &(row, x) in product {

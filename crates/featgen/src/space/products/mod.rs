@@ -15,14 +15,13 @@ mod distinct;
 mod search;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use self::distinct::{Found, Item, Key, Tops};
 use self::search::Search;
-use super::work::{Limits, Work};
+use super::work::{MOST_WORK, Work};
 use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Scored, WorstCase};
 use crate::data::Column;
 use crate::error::{Error, Result};
@@ -35,7 +34,7 @@ pub struct ProductSpace<'a> {
     inputs: Inputs<'a>,
     degree: usize,
     min_support: usize,
-    limits: Limits,
+    most_work: u64,
     /// Positions of the inputs that may form products; all if `None`.
     allowed: Option<Vec<bool>>,
     /// Those of them that are needed: equal ones can stand for each other.
@@ -81,7 +80,7 @@ impl<'a> ProductSpace<'a> {
             inputs,
             degree,
             min_support: 1,
-            limits: Limits::default(),
+            most_work: MOST_WORK,
             allowed: None,
             factors: Vec::new(),
             columns,
@@ -105,16 +104,9 @@ impl<'a> ProductSpace<'a> {
         self
     }
 
-    /// Values that a worst case may read before it is given up with an error [default: [`MOST_WORK`](super::MOST_WORK)].
+    /// Values that a worst case may read before it is given up with an error [default: [`MOST_WORK`]].
     pub fn most_work(mut self, values: u64) -> Self {
-        self.limits.work = values;
-        self
-    }
-
-    /// Ends a search with an error soon after the flag is set; give the flag to [`Machine::interrupt`](crate::Machine::interrupt)
-    /// too, and the run ends with the model so far.
-    pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.limits.interrupt = flag;
+        self.most_work = values;
         self
     }
 
@@ -192,10 +184,11 @@ impl<'a> ProductSpace<'a> {
     }
 
     /// Offers the inputs; returns the bound `u` of each that may be a factor.
-    fn score_inputs(&self, v: &[f64], tops: Tops, taken: &HashSet<Key>) -> (Tops, Vec<f64>) {
+    fn score_inputs(&self, v: &[f64], tops: Tops, taken: &HashSet<Key>) -> Result<(Tops, Vec<f64>)> {
         let batch = self.inputs.columns().batch();
         let mut bounds = vec![0.0; self.columns.len()];
         let parts = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
+            self.inputs.go_on()?;
             let mut tops = Tops::new(tops.capacity());
             let first = b * batch;
             for (k, [up, down]) in self.signed_sums(first, bounds.len(), v).into_iter().enumerate() {
@@ -206,13 +199,13 @@ impl<'a> ProductSpace<'a> {
                     bounds[k] = if self.factors[first + k] { up.max(down) } else { 0.0 };
                 }
             }
-            tops
+            Ok(tops)
         });
-        let tops = match parts.reduce_with(|a, b| a.merge(&b)) {
-            Some(inputs) => tops.merge(&inputs),
+        let tops = match parts.try_reduce_with(|a, b| Ok(a.merge(&b))) {
+            Some(inputs) => tops.merge(&inputs?),
             None => tops,
         };
-        (tops, bounds)
+        Ok((tops, bounds))
     }
 
     /// `sum of v_i x_i` over positive and, made positive, over negative `v_i`, of some columns.
@@ -248,8 +241,8 @@ impl FeatureSpace for ProductSpace<'_> {
 
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
         let taken = self.keys(taken.iter())?;
-        let (tops, bounds) = self.score_inputs(v, Tops::new(budget), &taken);
-        let work = Work::new(&self.limits, ADVICE);
+        let (tops, bounds) = self.score_inputs(v, Tops::new(budget), &taken)?;
+        let work = Work::new(self.most_work, self.inputs.watch(), ADVICE);
         let mut search = Search::new(self, v, &bounds, tops, &taken, &work);
         let products = if self.degree > 1 { search.run()? } else { 0 };
         let named = |found: Vec<Found>| {
@@ -271,8 +264,8 @@ impl FeatureSpace for ProductSpace<'_> {
         }
     }
 
-    fn aliases(&self, feature: &Feature, most: usize) -> Result<Vec<Feature>> {
-        self.find_aliases(feature, most)
+    fn aliases(&self, features: &[Feature], most: usize) -> Result<Vec<Vec<Feature>>> {
+        self.find_aliases(features, most)
     }
 }
 

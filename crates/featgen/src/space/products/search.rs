@@ -23,7 +23,7 @@ use super::distinct::{Found, Item, Key, Tops};
 use super::{ProductSpace, ROUNDING};
 use crate::error::Result;
 use crate::space::ranked::RankedRows;
-use crate::space::work::Work;
+use crate::space::work::{WORTH_REPORTING, Work};
 
 /// Features that are taken together: first few, for the first products decide how much can be skipped; later many.
 const FIRST_BATCH: usize = 16;
@@ -33,9 +33,6 @@ const LARGEST_BATCH: usize = 1 << 12;
 const ROOM: u64 = 1 << 20;
 /// Children in a pass, at least.
 const FEWEST_CHILDREN: u64 = 16;
-
-/// Work is reported when there is this much.
-const WORTH_REPORTING: u64 = 1 << 16;
 
 /// The search at given duals.
 pub(super) struct Search<'a> {
@@ -138,11 +135,11 @@ impl<'a> Search<'a> {
     pub(super) fn run(&mut self) -> Result<u128> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
         let columns = self.space.inputs.columns();
-        self.rows = RankedRows::new(columns, &self.order, self.space.binary, |_| true);
+        self.rows = RankedRows::new(columns, &self.order, self.space.binary, |_| true, self.work)?;
         // Later features have smaller bounds.
         while first < self.order.len() && reaches(self.bounds[first], self.tops.threshold()) {
             let last = self.order.len().min(first + batch);
-            let pivots = self.pivots(first..last);
+            let pivots = self.pivots(first..last)?;
             let (tops, products) = self.score(first, &pivots)?;
             self.tops = tops;
             scored += products;
@@ -153,14 +150,16 @@ impl<'a> Search<'a> {
     }
 
     /// The features of these ranks as products of one factor; their values are added to the rows.
-    fn pivots(&mut self, ranks: Range<usize>) -> Vec<Node> {
+    fn pivots(&mut self, ranks: Range<usize>) -> Result<Vec<Node>> {
         let columns = self.space.inputs.columns();
         let gather = |&position: &u32| {
+            self.work.go_on()?;
             let mut values = Vec::new();
             columns.gather(&[position as usize])[0].each_nonzero(|row, x| values.push((row, x)));
-            values
+            Ok(values)
         };
-        let values: Vec<Vec<(u32, f64)>> = self.order[ranks.clone()].par_iter().map(gather).collect();
+        let values: Vec<Vec<(u32, f64)>> =
+            self.order[ranks.clone()].par_iter().map(gather).collect::<Result<_>>()?;
         let mut nodes = Vec::with_capacity(values.len());
         for (rank, values) in (ranks.start as u32..).zip(values) {
             let members = values.into_iter().map(|(row, value)| {
@@ -173,7 +172,7 @@ impl<'a> Search<'a> {
             members.extend(idle);
             nodes.push(Node { members, active, ones: false });
         }
-        nodes
+        Ok(nodes)
     }
 
     /// Looks at everything that can follow a batch of features, whose ranks begin with `first`. Each starts from what is the
