@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use featgen::data::store::{self, Progress as Step};
+use featgen::space::Watch;
 
 use crate::args::ConvertArgs;
 use crate::numbers::{count, plural, seconds};
@@ -12,7 +13,7 @@ use crate::progress::Progress;
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     featgen::files::check_writable(&args.store)?;
-    let progress = Progress::talking(&args.talk, None);
+    let progress = Progress::talking(&args.talk, None, &Watch::default());
     progress.doing(format!("reading {}", args.data.display()));
     let mut show = |step: Step| match step {
         Step::Read { rows, values } => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use featgen::data::{Columns, Labels, Names};
 use featgen::machine::Observer;
 use featgen::model::Round;
-use featgen::space::{FeatureSpace, Inputs};
+use featgen::space::{FeatureSpace, Inputs, Watch};
 use featgen::{Error, LinearSpace, Machine, loss};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyRuntimeError;
@@ -91,7 +91,6 @@ pub(crate) fn fit<'py>(
 }
 
 /// Everything that may take long. The pool ends with the run: nothing is left behind that a fork would break.
-#[expect(clippy::too_many_arguments, reason = "what a run needs, called once")]
 fn run(
     machine: &Machine,
     threads: usize,
@@ -102,12 +101,13 @@ fn run(
     interrupted: &Arc<AtomicBool>,
     reporter: &mut Reporter,
 ) -> featgen::Result<featgen::Model> {
-    let inputs = Inputs::called(columns, names);
+    let watch = Watch::new(Arc::clone(interrupted));
+    let inputs = Inputs::called(columns, names).watched(&watch);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::parameter("threads", e.to_string()))?;
     let space = pool.install(|| match space {
-        Some(space) => space.over(inputs, interrupted),
-        None => Ok(Box::new(LinearSpace::of(inputs)) as Box<dyn FeatureSpace>),
+        Some(space) => space.over(inputs),
+        None => Ok(Box::new(LinearSpace::from(inputs)) as Box<dyn FeatureSpace>),
     })?;
     drop(pool);
     machine.fit_observed(&*space, labels, reporter)

@@ -94,7 +94,7 @@ impl Model {
         let shown: Vec<String> = terms.iter().map(|t| self.shown(&t.name, &t.feature)).collect();
         columns.set_item("feature", shown)?;
         columns.set_item("inputs", terms.iter().map(|term| term.feature.inputs()).collect::<Vec<_>>())?;
-        columns.set_item("plain", terms.iter().map(|term| is_input(term)).collect::<Vec<_>>())?;
+        columns.set_item("plain", terms.iter().map(is_input).collect::<Vec<_>>())?;
         columns.set_item("weight", PyArray1::from_iter(py, terms.iter().map(|term| term.weight)))?;
         columns.set_item("round", PyArray1::from_iter(py, terms.iter().map(|term| term.round as i64)))?;
         columns.set_item("group", PyArray1::from_iter(py, terms.iter().map(group)))?;

@@ -1,8 +1,6 @@
 //! The space that a Python object describes.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use featgen::space::{
     self, AdditiveSpace, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace, ProductSpace,
@@ -77,12 +75,8 @@ pub(crate) struct Gaussian {
 }
 
 impl Space {
-    /// The space over `inputs`. Its searches end when `interrupted` is set.
-    pub(crate) fn over<'a>(
-        &self,
-        inputs: Inputs<'a>,
-        interrupted: &Arc<AtomicBool>,
-    ) -> Result<Box<dyn FeatureSpace + 'a>> {
+    /// The space over `inputs`.
+    pub(crate) fn over<'a>(&self, inputs: Inputs<'a>) -> Result<Box<dyn FeatureSpace + 'a>> {
         Ok(match self {
             Self::Grouped(grouped) => return grouped.over(inputs),
             Self::Poly2(Poly2 { gamma, coef0, only }) => {
@@ -90,14 +84,14 @@ impl Space {
                 if let Some(only) = only {
                     space = space.only(only.iter().copied());
                 }
-                Box::new(space.interrupt(Arc::clone(interrupted)))
+                Box::new(space)
             }
             Self::Products(Products { degree, min_support, only }) => {
                 let mut space = ProductSpace::new(inputs, *degree)?.min_support(*min_support);
                 if let Some(only) = only {
                     space = space.only(only.iter().copied());
                 }
-                Box::new(space.interrupt(Arc::clone(interrupted)))
+                Box::new(space)
             }
             Self::Steps(Steps { levels, power: None }) => Box::new(AdditiveSpace::hik(inputs, *levels)?),
             Self::Steps(Steps { levels, power: Some(power) }) => {

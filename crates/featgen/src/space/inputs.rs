@@ -30,6 +30,11 @@ impl<'a> Inputs<'a> {
         Self { columns, names: None, watch: None }
     }
 
+    /// The features of any storage, called by `names`.
+    pub fn called(columns: &'a dyn Columns, names: &'a Names) -> Self {
+        Self { columns, names: Some(names), watch: None }
+    }
+
     /// Lets searches over these features be watched, and ended, from outside.
     pub fn watched(self, watch: &'a Watch) -> Self {
         Self { watch: Some(watch), ..self }
@@ -42,11 +47,6 @@ impl<'a> Inputs<'a> {
     /// An error if someone wants the search to end.
     pub(super) fn go_on(&self) -> Result<()> {
         self.watch.map_or(Ok(()), Watch::go_on)
-    }
-
-    /// The features of any storage, called by `names`.
-    pub fn called(columns: &'a dyn Columns, names: &'a Names) -> Self {
-        Self { columns, names: Some(names) }
     }
 
     /// Where the values are.

@@ -16,17 +16,12 @@ pub struct LinearSpace<'a> {
 impl<'a> LinearSpace<'a> {
     /// The features of a data set, with its names.
     pub fn new(data: &'a Dataset) -> Self {
-        Self::of(Inputs::new(data))
+        Inputs::new(data).into()
     }
 
     /// The features of any storage, called by their numbers.
     pub fn over(columns: &'a dyn Columns) -> Self {
-        Self::of(Inputs::over(columns))
-    }
-
-    /// These features.
-    pub fn of(inputs: Inputs<'a>) -> Self {
-        Self { inputs }
+        Inputs::over(columns).into()
     }
 }
 
