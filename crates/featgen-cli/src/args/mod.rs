@@ -359,9 +359,10 @@ Examples:
   featgen inspect model.json             all selected features
   featgen inspect model.json --top 10    the ten most important
   featgen inspect model.json --path      how objective, bound and accuracy developed
-  featgen inspect model.json --json      everything, for programs")]
+  featgen inspect model.json --json      everything, for programs
+  featgen inspect data.store             the size of a store, its labels, whether it is undamaged")]
 pub(crate) struct InspectArgs {
-    /// A model saved by `featgen train -o`
+    /// A model saved by `featgen train -o`, or a store made by `featgen convert`
     pub(crate) model: PathBuf,
 
     /// Show the rounds instead of the features
@@ -585,6 +586,8 @@ pub(crate) enum SynthFormat {
     Svm,
     /// NumPy float32, columns together
     Npy,
+    /// A store, written as it is made: it may be larger than memory
+    Store,
 }
 
 /// See it work: make data in memory, find the relevant features again, and compare.

@@ -9,6 +9,7 @@ mod runs;
 mod write;
 
 use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -33,6 +34,12 @@ pub struct Store {
     starts: Vec<usize>,
     /// The id of each sparse shard's first column.
     first_ids: Vec<u64>,
+}
+
+/// Whether a file begins as stores do.
+pub fn is_store(path: impl AsRef<Path>) -> bool {
+    let mut head = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok_and(|()| head == *MAGIC)
 }
 
 impl Store {
