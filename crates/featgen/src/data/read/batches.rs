@@ -46,7 +46,7 @@ pub struct Batch {
 /// What an input looks like inside.
 enum Rows {
     Svmlight(Source, svmlight::Options),
-    Csv(csv::Rows),
+    Csv(Box<csv::Rows>),
     Npy(npy::Array),
 }
 
@@ -63,7 +63,7 @@ impl Reader {
                 let options = self.svmlight_options(labelled, 0)?;
                 Rows::Svmlight(source, options)
             }
-            Format::Csv { delimiter } => Rows::Csv(self.open_csv(source, delimiter)?),
+            Format::Csv { delimiter } => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
             Format::Npy => Rows::Npy(self.open_npy(source)?),
         };
         let names = match &rows {
