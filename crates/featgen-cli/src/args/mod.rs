@@ -303,6 +303,10 @@ pub(crate) struct TalkArgs {
 ///
 /// Predictions go to standard output, one a line. If the data have labels, accuracy and area under the ROC curve go to
 /// standard error.
+///
+/// Data may have any number of rows: they are read and predicted in batches, and only the features that the model uses are
+/// kept. For the area under the curve, 8 bytes are kept for each row with a label. (A compressed array by columns must fit
+/// in memory.) Standard output gets predictions as they come, up to the first mistake in the data; a file appears whole.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

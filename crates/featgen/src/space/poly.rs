@@ -157,8 +157,10 @@ impl<'a> PolySpace<'a> {
             self.inputs.go_on()?;
             let first = b * batch;
             let mut tops = Tops::new(tops.best.capacity());
-            for (k, [up, down]) in columns.square_dots(first..first + bounds.len(), v).into_iter().enumerate()
-            {
+            let sums = columns.square_dots(first..first + bounds.len(), v);
+            // No score of a pair is above the larger of these.
+            self.inputs.check(first, &sums.iter().map(|[up, down]| up + down).collect::<Vec<_>>())?;
+            for (k, [up, down]) in sums.into_iter().enumerate() {
                 let position = first + k;
                 if self.is_factor(position) {
                     let item = Item::Product(position as u32, position as u32);
