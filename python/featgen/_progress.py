@@ -68,7 +68,8 @@ class _Terminal(_Moving):
     def __init__(self, wanted: int | None) -> None:
         super().__init__()
         self._wanted = wanted
-        self._coloured = "NO_COLOR" not in os.environ
+        utf = "utf" in (sys.stderr.encoding or "").lower()
+        self._coloured = utf and "NO_COLOR" not in os.environ
 
     def _show(self, round: Round) -> None:
         width = shutil.get_terminal_size().columns - 1

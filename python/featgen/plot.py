@@ -61,8 +61,9 @@ def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
     """
     ax = _axes(ax)
     counts, lines, names = _path(model)
-    order = np.argsort(-np.abs(lines[-1]), kind="stable")
-    order = order[lines[-1, order] != 0]
+    final = lines[-1] if len(lines) else np.zeros(0)
+    order = np.argsort(-np.abs(final), kind="stable")
+    order = order[final[order] != 0]
     ax.axhline(0, color="black", linewidth=0.5)
     for k in np.setdiff1d(np.arange(lines.shape[1]), order[:top]):
         ax.plot(counts, _alive(lines[:, k]), color=_GREY, linewidth=0.6, alpha=0.7)
@@ -71,13 +72,14 @@ def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
         style = _STYLES[rank // len(_COLOURS) % len(_STYLES)]
         colour = _COLOURS[rank % len(_COLOURS)]
         ax.plot(counts, _alive(lines[:, k]), style, color=colour, linewidth=1.5, marker=".", markersize=4)
-        ends.append((lines[-1, k], names[k], colour))
+        ends.append((final[k], names[k], colour))
     groups = _grouped(model)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel(f"{_unit(model)} that carry weight")
     ax.set_ylabel("length of their weights" if groups else "weight")
     ax.set_title(f"{_selected(model)} in {model.n_iter_} round{'s' * (model.n_iter_ != 1)}")
-    _name_ends(ax, counts[-1], ends)
+    if ends:
+        _name_ends(ax, counts[-1], ends)
     return ax
 
 
@@ -122,16 +124,17 @@ def convergence(model: _Machine, ax: Axes | None = None) -> Axes:
         ax.axvline(place + 0.5, color=_GREY, linewidth=0.8, linestyle=":")
     if len(rounds) == 1:
         ax.vlines(rounds, bound, objective, color=_GREY, alpha=0.5, linewidth=6)
-    if len(raised) and bound.min() > 0:
+    if len(raised) and min(bound) > 0:
         ax.set_yscale("log")
     else:
-        ax.set_ylim(bottom=min(0.0, bound.min()))
+        ax.set_ylim(bottom=min([0.0, *bound]))
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("round" if not len(raised) else f"round (dotted: C raised, from {cost[0]:.4g} to {cost[-1]:.4g})")
     ax.set_ylabel("objective")
     ax.set_title(f"The optimum lies at most {percent(model.gap_)} below")
-    ends = [(objective[-1], "objective", _BLUE), (bound[-1], "lower bound", _ORANGE)]
-    _name_ends(ax, rounds[-1], ends)
+    if len(rounds):
+        ends = [(objective[-1], "objective", _BLUE), (bound[-1], "lower bound", _ORANGE)]
+        _name_ends(ax, rounds[-1], ends)
     return ax
 
 
@@ -159,7 +162,7 @@ def weights(model: _Machine, ax: Axes | None = None, top: int = 20) -> Axes:
     >>> X = np.random.default_rng(0).normal(size=(100, 50))
     >>> model = FGMClassifier(n_features=5, budget=1).fit(X, X[:, 3] + X[:, 7] > 0)
     >>> plot.weights(model, top=3).get_title()
-    'The 3 largest weights of 5'
+    '3 largest of 5'
     """
     table = model.selected_
     values = np.asarray(table["weight"])
@@ -179,9 +182,9 @@ def weights(model: _Machine, ax: Axes | None = None, top: int = 20) -> Axes:
         ax.set_xlabel("length of the curve's weights")
     else:
         first, second = (_short(str(c), 20) for c in model.classes_.tolist())
-        ax.set_xlabel(f"\N{LEFTWARDS ARROW} {first}      weight      {second} \N{RIGHTWARDS ARROW}")
+        ax.set_xlabel(f"weight (\N{LEFTWARDS ARROW} {first}, {second} \N{RIGHTWARDS ARROW})")
     more = len(values) > len(names)
-    ax.set_title(f"The {len(names)} largest weights of {len(values)}" if more else _selected(model))
+    ax.set_title(f"{len(names)} largest of {len(values)}" if more else _selected(model))
     return ax
 
 
@@ -225,16 +228,17 @@ def curves(model: _Machine, ax: Axes | None = None, top: int = 6) -> Axes:
     ax.set_xticks([])
     ax.set_yticks([])
     width, height = 1 / (across + 0.15 * (across - 1)), 1 / (down + 0.45 * (down - 1))
+    low, high = (1.08 * end(0.0, *(end(points[:, 1]) for _, points in found)) for end in (min, max))
     panels: list[Axes] = []
     for k, (name, points) in enumerate(found):
         row, column = divmod(k, across)
         place = (1.15 * width * column, 1.45 * height * (down - 1 - row), width, height)
         panel = ax.inset_axes(place, sharey=panels[0] if panels else None)
-        x, added = points[:, 0], points[:, 1]
-        panel.fill_between(x, 0, added, where=added >= 0, interpolate=True, color=_BLUE, alpha=0.2, linewidth=0)
-        panel.fill_between(x, 0, added, where=added <= 0, interpolate=True, color=_ORANGE, alpha=0.2, linewidth=0)
+        panel.axhspan(0, high, color=_BLUE, alpha=0.12, linewidth=0)
+        panel.axhspan(low, 0, color=_ORANGE, alpha=0.12, linewidth=0)
         panel.axhline(0, color="black", linewidth=0.5)
-        panel.plot(x, added, color="black", linewidth=1.2)
+        panel.plot(points[:, 0], points[:, 1], color="black", linewidth=1.4)
+        panel.set_ylim(low, high)
         panel.set_title(_short(name, 26), fontsize=_SMALL + 1)
         panel.tick_params(labelsize=_SMALL, labelleft=column == 0)
         panel.locator_params(axis="x", nbins=5)
