@@ -445,8 +445,8 @@ _PARAMETERS = """
     verbose : int, default=0
         1 shows progress, 2 a line per round.
     callback : callable, default=None
-        Called with every round, a dictionary as in ``rounds_``. If it returns something true, the run ends with the
-        round at work.
+        Called after every round with a dictionary as in ``rounds_``. If it returns something true, the run ends with the
+        round after it.
 """
 
 _ATTRIBUTES = """
