@@ -1,15 +1,19 @@
 """Data of users as the engine takes them: without copies where their layout allows.
 
-======================================  ==============================================================
-input                                   what is copied
-======================================  ==============================================================
-float32, float64; C or Fortran order    nothing, memory-mapped arrays included
-scipy CSC, float32 or float64 values    nothing but the column pointers; 64-bit indices become 32-bit
-scipy CSR                               transposed once: what the values and 32-bit indices take
-pandas, one float dtype                 nothing, where pandas itself holds one block
-polars, pyarrow, mixed dtypes           one dense array by columns
-other dtypes, strided views             one dense array
-======================================  ==============================================================
+=============================================  =======================================================================
+input                                          what is copied
+=============================================  =======================================================================
+NumPy float32, float64; C or Fortran order     nothing, memory-mapped arrays included
+NumPy views with gaps                          once, as they are
+NumPy of other dtypes, lists                   once, as float64
+pandas, one float dtype in one block           nothing
+pandas otherwise                               once; several dtypes as float64
+polars                                         once, unless its columns lie side by side in memory
+pyarrow                                        once
+scipy CSC, float32 or float64                  the column pointers; unsorted data once, 64-bit indices become 32-bit
+scipy CSR                                      transposed once; for predictions only the columns selected
+other sparse formats                           once, to CSC
+=============================================  =======================================================================
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from html import escape
 from os import PathLike
 from typing import Any
 
@@ -25,7 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from . import _featgen, _input, spaces
+from . import _featgen, _html, _input, spaces
 from ._progress import reporter
 
 __all__ = ["FGMClassifier", "FGMSelector", "load"]
@@ -113,7 +112,7 @@ class _Machine(SelectorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, **_input.ACCEPTED)
         classes, second = _two_classes(y)
         names = getattr(self, "feature_names_in_", None)
-        report = reporter(self.verbose)
+        report = reporter(self.verbose, self.n_features)
         model, broken_off = _featgen.fit(
             _input.matrix(X),
             None if names is None else list(names),
@@ -395,7 +394,7 @@ class _Machine(SelectorMixin, BaseEstimator):
         diagram = super()._html_repr()
         if not hasattr(self, "_model"):
             return diagram
-        return diagram + _summary(self)
+        return diagram + _html.summary(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -446,8 +445,8 @@ _PARAMETERS = """
     verbose : int, default=0
         1 shows progress, 2 a line per round.
     callback : callable, default=None
-        Called with every round, a dictionary as in ``rounds_``. If it returns something true, the run ends with the
-        round at work.
+        Called after every round with a dictionary as in ``rounds_``. If it returns something true, the run ends with the
+        round after it.
 """
 
 _ATTRIBUTES = """
@@ -735,20 +734,3 @@ def _table(columns: dict[str, Any]) -> Any:
             continue
         return frames.DataFrame(columns)
     return {name: np.asarray(values) for name, values in columns.items()}
-
-
-def _summary(machine: _Machine) -> str:
-    """What was selected, as HTML."""
-    shown = 10
-    table = machine.selected_
-    names, weights = list(table["feature"]), list(table["weight"])
-    rows = "".join(
-        f"<tr><td style='text-align:left'>{escape(str(name))}</td><td>{weight:.4g}</td></tr>"
-        for name, weight in zip(names[:shown], weights)
-    )
-    more = f"<tr><td colspan=2>and {len(names) - shown} more</td></tr>" if len(names) > shown else ""
-    certificate = (
-        f"{machine.n_selected_:,} of {machine.n_candidates_:,} selected, "
-        f"certified within {100 * machine.gap_:.3g} % of the optimum over all of them"
-    )
-    return f"<p>{certificate}</p><table><tr><th>feature</th><th>weight</th></tr>{rows}{more}</table>"
