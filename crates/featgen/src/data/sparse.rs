@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Bins, Column, Columns};
+use super::{Bins, Column, Columns, Lanes};
 use crate::error::{Error, Result};
 use crate::kernels;
 
@@ -150,7 +150,7 @@ impl Columns for Sparse {
         self.view().square_dots(range, v)
     }
 
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         self.view().histogram(position, v, bins, sums);
     }
 
@@ -338,17 +338,18 @@ impl Columns for SparseView<'_> {
         range.map(one).collect()
     }
 
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         let at = self.range(position);
         let rows = &self.indices[at.clone()];
-        let mut add = |k: usize, i: u32, x: f64| sums[2 * bins.index(x) + k % 2] += v[i as usize];
         match self.values {
-            ValuesView::Ones => rows.iter().enumerate().for_each(|(k, &i)| add(k, i, 1.0)),
-            ValuesView::F32(x) => {
-                rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x.into()))
-            }
-            ValuesView::F64(x) => rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x)),
+            ValuesView::Ones => sums[bins.index(1.0)][0] += kernels::sum_at(rows, v),
+            ValuesView::F32(x) => bins.add(rows, &x[at], v, sums),
+            ValuesView::F64(x) => bins.add(rows, &x[at], v, sums),
         }
+    }
+
+    fn filled(&self, position: usize) -> usize {
+        self.range(position).len()
     }
 
     fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {

@@ -1,6 +1,7 @@
 //! Who proposes features. A space knows features and their scores; whether it stores them is its own affair.
 
 mod additive;
+mod blocks;
 mod feature;
 mod group;
 mod groupfile;

@@ -8,12 +8,14 @@
 //! Features come in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that
 //! same order: a row is read until its features are too small for the pair to be among the best, and the search ends with
 //! the first feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
+//! Where most values are not 0, the same goes by blocks of features instead of rows.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::blocks::Blocks;
 use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::{MOST_WORK, WORTH_REPORTING, Work};
@@ -47,6 +49,9 @@ const ROUNDING: f64 = 1e-9;
 /// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 1 << 12;
+
+/// Dense features that are multiplied with others together.
+const PIVOTS: usize = 64;
 
 const ADVICE: &str = "name the features that may be multiplied with --only";
 
@@ -221,6 +226,12 @@ fn one_signed(inputs: &Inputs<'_>) -> bool {
     columns.all_ones() || (0..columns.len()).into_par_iter().all(one)
 }
 
+/// The values of the features that were reached, in order of rank.
+enum Held {
+    Rows(RankedRows),
+    Blocks(Blocks),
+}
+
 /// The search for pairs at given duals.
 struct Search<'a> {
     space: &'a PolySpace<'a>,
@@ -229,7 +240,7 @@ struct Search<'a> {
     order: Vec<u32>,
     /// Their bounds.
     bounds: Vec<f64>,
-    rows: RankedRows,
+    held: Held,
     tops: Tops<Item>,
     taken: &'a [Item],
     work: Work<'a>,
@@ -244,9 +255,9 @@ impl<'a> Search<'a> {
         taken: &'a [Item],
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
-        let (order, rows, work) =
-            (Vec::new(), RankedRows::default(), Work::new(space.most_work, space.inputs.watch(), ADVICE));
-        let mut search = Self { space, v, order, bounds: Vec::new(), rows, tops, taken, work };
+        let work = Work::new(space.most_work, space.inputs.watch(), ADVICE);
+        let held = Held::Rows(RankedRows::default());
+        let mut search = Self { space, v, order: Vec::new(), bounds: Vec::new(), held, tops, taken, work };
         let least = search.least_partner(largest);
         search.order = (0..bounds.len() as u32)
             .into_par_iter()
@@ -270,9 +281,7 @@ impl<'a> Search<'a> {
     /// Looks at all pairs that may be among the best; returns how many were scored.
     fn run(&mut self) -> Result<u128> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
-        let columns = self.space.inputs.columns();
-        let kept = |row: u32| self.v[row as usize] != 0.0;
-        self.rows = RankedRows::new(columns, &self.order, columns.all_ones(), kept, &self.work)?;
+        self.held = self.room()?;
         while first < self.order.len() {
             // Later features have smaller bounds: if the largest partner is not enough, none is.
             if self.bounds[0] < self.least_partner(self.bounds[first]) {
@@ -280,11 +289,6 @@ impl<'a> Search<'a> {
             }
             let last = self.order.len().min(first + batch);
             let columns = self.columns(first..last)?;
-            for (rank, column) in (first as u32..).zip(&columns) {
-                for &(row, x) in column {
-                    self.rows.push(row, rank, x);
-                }
-            }
             let (tops, pairs) = self.score(first, &columns)?;
             self.tops = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
             scored += pairs;
@@ -309,23 +313,91 @@ impl<'a> Search<'a> {
         self.order[ranks].par_iter().map(one).collect()
     }
 
-    /// Multiplies each of a batch of features, whose ranks begin with `first`, with all before it that may matter.
-    fn score(&self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
+    /// Room for the features of `order`: by rows, or, where most values are not 0, as they are.
+    fn room(&self) -> Result<Held> {
+        let columns = self.space.inputs.columns();
+        let held = columns.rows() as u64 * columns.len() as u64;
+        if columns.nonzeros() >= held / 2 && !columns.all_ones() {
+            return Ok(Held::Blocks(Blocks::new(self.v, self.order.len())));
+        }
+        let kept = |row: u32| self.v[row as usize] != 0.0;
+        Ok(Held::Rows(RankedRows::new(columns, &self.order, columns.all_ones(), kept, &self.work)?))
+    }
+
+    /// Takes in a batch of features, whose ranks begin with `first`, and multiplies each with all before it that may matter.
+    fn score(&mut self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
+        match &mut self.held {
+            Held::Rows(rows) => {
+                for (rank, column) in (first as u32..).zip(columns) {
+                    column.iter().for_each(|&(row, x)| _ = rows.push(row, rank, x));
+                }
+            }
+            Held::Blocks(blocks) => columns.iter().for_each(|column| blocks.push(column)),
+        }
+        match &self.held {
+            Held::Rows(rows) => self.score_by_rows(rows, first, columns),
+            Held::Blocks(blocks) => self.score_by_blocks(blocks, first..first + columns.len()),
+        }
+    }
+
+    fn score_by_rows(
+        &self,
+        rows: &RankedRows,
+        first: usize,
+        columns: &[Vec<(u32, f64)>],
+    ) -> Result<(Tops<Item>, u128)> {
         let width = first + columns.len();
         let budget = self.tops.best.capacity();
         let start = || (Tops::new(budget), 0, vec![0.0; width]);
         let pivots = columns.par_iter().enumerate().with_min_len(1);
         let done = pivots.try_fold(start, |(mut tops, pairs, mut sums), (k, column)| {
-            let more = self.score_pivot(first + k, column, &mut sums, &mut tops)?;
+            let more = self.score_pivot(rows, first + k, column, &mut sums, &mut tops)?;
             Ok((tops, pairs + more, sums))
         });
         let done = done.map(|part| part.map(|(tops, pairs, _)| (tops, pairs)));
         done.try_reduce(|| (Tops::new(budget), 0), |(a, p), (b, q)| Ok((a.merge(b), p + q)))
     }
 
+    fn score_by_blocks(&self, blocks: &Blocks, ranks: Range<usize>) -> Result<(Tops<Item>, u128)> {
+        let budget = self.tops.best.capacity();
+        let tiles = ranks.len().div_ceil(PIVOTS);
+        let tile = |k: usize| {
+            let first = ranks.start + k * PIVOTS;
+            self.score_tile(blocks, first..ranks.end.min(first + PIVOTS))
+        };
+        let merge = |(a, p): (Tops<Item>, u128), (b, q)| Ok((a.merge(b), p + q));
+        (0..tiles).into_par_iter().map(tile).try_reduce(|| (Tops::new(budget), 0), merge)
+    }
+
+    /// Some features with those of smaller rank, all at once.
+    fn score_tile(&self, blocks: &Blocks, pivots: Range<usize>) -> Result<(Tops<Item>, u128)> {
+        let mut tops = Tops::new(self.tops.best.capacity());
+        // The first pivot has the largest bound, and so the most partners.
+        let least = self.least_partner(self.bounds[pivots.start]);
+        let partners = self.bounds[..pivots.end].partition_point(|&m| m >= least);
+        let mut pairs = 0;
+        let (coefficient, floor) = (self.space.coefficient(Item::Product(0, 1)), self.tops.threshold());
+        // By Cauchy and Schwarz the sizes of a pair's terms add up to at most twice its bound: one sign has half of them.
+        let error = 2.0 * blocks.error();
+        blocks.products(pivots, partners, |pivot, partner, about| {
+            pairs += 1;
+            let most = coefficient * (about.abs() + error * self.bounds[pivot] * self.bounds[partner]);
+            if most >= floor && most >= tops.threshold() {
+                let score = coefficient * blocks.sum(pivot, partner).abs();
+                let (a, b) = (self.order[pivot], self.order[partner]);
+                if score >= floor {
+                    tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
+                }
+            }
+        });
+        self.work.add(pairs * blocks.rows() as u64)?;
+        Ok((tops, u128::from(pairs)))
+    }
+
     /// One feature with those of smaller rank; `sums` are all 0 before and after.
     fn score_pivot(
         &self,
+        rows: &RankedRows,
         rank: usize,
         column: &[(u32, f64)],
         sums: &mut [f64],
@@ -336,8 +408,8 @@ impl<'a> Search<'a> {
         let mut read = 0;
         for &(row, x) in column {
             let pull = self.v[row as usize] * x;
-            let count = self.rows.ranks(row).partition_point(|&rank| (rank as usize) < partners);
-            self.rows.each(row, count, |rank, x| sums[rank] += pull * x);
+            let count = rows.ranks(row).partition_point(|&rank| (rank as usize) < partners);
+            rows.each(row, count, |rank, x| sums[rank] += pull * x);
             read += count as u64;
             if read >= WORTH_REPORTING {
                 self.work.add(std::mem::take(&mut read))?;
@@ -356,5 +428,39 @@ impl<'a> Search<'a> {
             }
         }
         Ok(pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Sparse, Values};
+
+    /// Every `every`-th column is filled, the others are empty; some are equal, so that there are ties.
+    fn columns(n: usize, filled: usize, every: usize) -> Sparse {
+        let value = |i: usize, j: usize| ((i * i + 31 * (j % 50) * (i + 3)) as f64).sin();
+        let values = (0..filled).flat_map(|j| (0..n).map(move |i| value(i, j))).collect();
+        let indices = (0..filled).flat_map(|_| 0..n as u32).collect();
+        let ids = (0..(filled * every) as u64).collect();
+        let pointers = (0..=filled * every).map(|k| (k.div_ceil(every) * n) as u64).collect();
+        Sparse::new(n, (filled * every) as u64, ids, pointers, indices, Values::F64(values)).unwrap()
+    }
+
+    /// Blocks find what rows find, to the bit and in the same order.
+    #[test]
+    fn blocks_and_rows_agree() {
+        let (n, filled) = (40, 700);
+        let (dense, sparse) = (columns(n, filled, 1), columns(n, filled, 3));
+        let v: Vec<f64> = (0..n).map(|i| if i % 7 == 0 { 0.0 } else { (i as f64 * 1.7).cos() }).collect();
+        let found = |columns: &Sparse, every: u64| {
+            let space = PolySpace::new(Inputs::over(columns), 1.0, 0.5).unwrap();
+            let best = space.worst_case(&v, 30, &HashSet::new()).unwrap().best;
+            let inputs = |candidate: &Candidate| match candidate {
+                Candidate::Feature(feature) => feature.inputs().iter().map(|id| id / every).collect(),
+                Candidate::Group(_) => Vec::new(),
+            };
+            best.iter().map(|s| (s.score.to_bits(), inputs(&s.item))).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&dense, 1), found(&sparse, 3));
     }
 }

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
-use super::{Bins, Column, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
+use super::{Bins, Column, Lanes, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
 use crate::error::{Error, Result};
 
 /// The bytes that a store begins with.
@@ -295,7 +295,7 @@ impl Columns for Store {
         sums
     }
 
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         self.at(position, |columns, k| columns.histogram(k, v, bins, sums));
     }
 
