@@ -77,12 +77,18 @@ pub(crate) struct Gaussian {
 }
 
 impl Space {
-    /// The space over `inputs`. Its searches end when `interrupted` is set.
+    /// The space over `inputs`, whose instances count as often as `counts` says. Its searches end when `interrupted` is
+    /// set.
     pub(crate) fn over<'a>(
         &self,
         inputs: Inputs<'a>,
+        counts: Option<&[f64]>,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Box<dyn FeatureSpace + 'a>> {
+        let additive = |space: AdditiveSpace<'a>| match counts {
+            Some(counts) => space.counting(counts),
+            None => Ok(space),
+        };
         Ok(match self {
             Self::Grouped(grouped) => return grouped.over(inputs),
             Self::Poly2(Poly2 { gamma, coef0, only }) => {
@@ -99,11 +105,15 @@ impl Space {
                 }
                 Box::new(space.interrupt(Arc::clone(interrupted)))
             }
-            Self::Steps(Steps { levels, power: None }) => Box::new(AdditiveSpace::hik(inputs, *levels)?),
-            Self::Steps(Steps { levels, power: Some(power) }) => {
-                Box::new(AdditiveSpace::intersection(inputs, *levels, *power)?)
+            Self::Steps(Steps { levels, power: None }) => {
+                Box::new(additive(AdditiveSpace::hik(inputs, *levels)?)?)
             }
-            Self::Gaussian(Gaussian { sigma }) => Box::new(AdditiveSpace::gaussian(inputs, *sigma)?),
+            Self::Steps(Steps { levels, power: Some(power) }) => {
+                Box::new(additive(AdditiveSpace::intersection(inputs, *levels, *power)?)?)
+            }
+            Self::Gaussian(Gaussian { sigma }) => {
+                Box::new(additive(AdditiveSpace::gaussian(inputs, *sigma)?)?)
+            }
         })
     }
 }
