@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import Any
 
 Round = dict[str, Any]
 
 
-def reporter(verbose: int) -> Callable[[Round], None] | None:
+@contextmanager
+def reporter(verbose: int) -> Iterator[Callable[[Round], None] | None]:
     """A function that shows a round, or None if nothing is to be shown."""
     if not verbose:
-        return None
-    if _in_notebook():
-        return _Notebook()
-    if sys.stderr.isatty() and verbose == 1:
-        return _Terminal()
-    return lambda round: print(_line(round), file=sys.stderr)
+        yield None
+    elif _in_notebook():
+        yield _Notebook()
+    elif sys.stderr.isatty() and verbose == 1:
+        terminal = _Terminal()
+        try:
+            yield terminal
+        finally:
+            terminal.close()
+    else:
+        yield lambda round: print(_line(round), file=sys.stderr)
 
 
 def _line(round: Round) -> str:
@@ -31,12 +38,17 @@ def _line(round: Round) -> str:
 class _Terminal:
     """Overwrites its line; what the last round leaves stays there."""
 
+    def __init__(self) -> None:
+        self._shown = False
+
     def __call__(self, round: Round) -> None:
+        self._shown = True
         sys.stderr.write(f"\r\x1b[2K\x1b[36mfeatgen\x1b[0m {_line(round)}")
         sys.stderr.flush()
 
     def close(self) -> None:
-        sys.stderr.write("\n")
+        if self._shown:
+            sys.stderr.write("\n")
 
 
 class _Notebook:

@@ -40,8 +40,8 @@ def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
     ax = _axes(ax)
     points = model.path_
     coef = points.coef.toarray() if sp.issparse(points.coef) else points.coef
-    named = np.argsort(-np.abs(coef[-1]), kind="stable")[:top] if len(coef) else []
-    named = [k for k in named if coef[-1, k] != 0]
+    largest = np.argsort(-np.abs(coef[-1]), kind="stable")[:top] if len(coef) else ()
+    named = [k for k in largest if coef[-1, k] != 0]
     for k in range(coef.shape[1]):
         if k not in named:
             ax.plot(points.n_features, coef[:, k], color=_GREY, linewidth=0.6, alpha=0.6)
@@ -79,7 +79,7 @@ def convergence(model: _Machine, ax: Axes | None = None) -> Axes:
     ax.plot(rounds, points.lower_bound, color=_ORANGE, marker=".", linestyle="--", label="lower bound")
     ax.set_xlabel("round")
     ax.set_ylabel("objective")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_title(f"gap {100 * model.gap_:.3g} %")
     ax.legend(frameon=False)
     return ax
@@ -111,7 +111,9 @@ def weights(model: _Machine, ax: Axes | None = None, top: int = 20) -> Axes:
     ax.invert_yaxis()
     ax.axvline(0, color="black", linewidth=0.5)
     ax.set_xlabel("weight")
-    ax.set_title(f"{len(names)} largest of {model.n_selected_}" if model.n_selected_ > len(names) else "weights")
+    ax.set_title(
+        f"{len(names)} largest of {model.n_selected_}" if model.n_selected_ > len(names) else "weights"
+    )
     return ax
 
 
@@ -133,7 +135,9 @@ def curves(model: _Machine, ax: Axes | None = None, top: int = 6) -> Axes:
         The axes drawn into.
     """
     if not model.curves_:
-        raise ValueError("the model has weights, not curves: its space is none of hik, intersection and gaussian")
+        raise ValueError(
+            "the model has weights, not curves: its space is none of hik, intersection and gaussian"
+        )
     ax = _axes(ax)
     for name, points in list(model.curves_.items())[:top]:
         ax.plot(points[:, 0], points[:, 1], label=name)
@@ -160,6 +164,12 @@ def _name_lines(ax: Axes, x: float, ends: list[tuple[float, Any]]) -> None:
     for value, name in sorted(ends):
         at = max(value, at + step)
         ax.annotate(
-            str(name), (x, value), (6, 0), xycoords="data", textcoords="offset points", fontsize=8, va="center"
+            str(name),
+            (x, value),
+            (6, 0),
+            xycoords="data",
+            textcoords="offset points",
+            fontsize=8,
+            va="center",
         ).set_position((6, (at - value) / (high - low) * ax.bbox.height * 72 / ax.figure.dpi))
     ax.set_xlim(right=x + 0.02 * max(x, 1))
