@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from . import _html
@@ -18,15 +19,24 @@ Round = dict[str, Any]
 _PAUSE = 0.1
 
 
-def reporter(verbose: int, wanted: int | None = None) -> Callable[[Round], None] | None:
+@contextmanager
+def reporter(verbose: int, wanted: int | None = None) -> Iterator[Callable[[Round], None] | None]:
     """A function that shows a round, or None if nothing is to be shown; ``wanted`` is the number of features asked for."""
     if not verbose:
-        return None
-    if _in_notebook():
-        return _Notebook()
-    if sys.stderr.isatty() and verbose == 1:
-        return _Terminal(wanted)
-    return lambda round: print(_line(round), file=sys.stderr, flush=True)
+        yield None
+    elif _in_notebook():
+        yield from _closed(_Notebook())
+    elif sys.stderr.isatty() and verbose == 1:
+        yield from _closed(_Terminal(wanted))
+    else:
+        yield lambda round: print(_line(round), file=sys.stderr, flush=True)
+
+
+def _closed(moving: _Moving) -> Iterator[_Moving]:
+    try:
+        yield moving
+    finally:
+        moving.close()
 
 
 def _line(round: Round) -> str:

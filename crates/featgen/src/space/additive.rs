@@ -34,7 +34,7 @@ pub struct AdditiveSpace<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Basis {
     Steps { levels: u32, power: f64 },
-    Waves,
+    Waves { sigma: Option<f64> },
 }
 
 impl<'a> AdditiveSpace<'a> {
@@ -44,7 +44,7 @@ impl<'a> AdditiveSpace<'a> {
             let negative = column.entries().find(|(_, x)| *x < 0.0);
             negative.map_or(Ok(()), |(i, x)| {
                 let name = inputs.name(&inputs.feature(position));
-                let reason = "hik takes no negative values; --space intersection takes their size";
+                let reason = "hik takes no negative values; intersection takes their size";
                 Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
             })
         })
@@ -70,7 +70,7 @@ impl<'a> AdditiveSpace<'a> {
         }
         let top = |position: usize, column: &Column| {
             check(position, column)?;
-            Ok(column.entries().fold(0.0, |top: f64, (_, x)| top.max(x.abs())).powf(power))
+            Ok(highest(column, power, |_| 1.0))
         };
         Ok(Self {
             scales: scales(&inputs, top)?,
@@ -85,14 +85,24 @@ impl<'a> AdditiveSpace<'a> {
             return Err(Error::parameter("sigma", format!("must be a finite number above 0, not {sigma}")));
         }
         let n = inputs.rows() as f64;
-        let deviation = |column: &Column| {
-            let mean = column.entries().fold(0.0, |sum, (_, x)| sum + x) / n;
-            let square = column.entries().fold(0.0, |sum, (_, x)| sum + x * x) / n;
-            let variance = square - mean * mean;
-            if variance > 1e-12 * square { variance.sqrt() } else { square.sqrt().max(f64::MIN_POSITIVE) }
+        let one = |_: usize, column: &Column| Ok(sigma.unwrap_or_else(|| deviation(column, n, |_| 1.0)));
+        Ok(Self { scales: scales(&inputs, one)?, inputs, basis: Basis::Waves { sigma } })
+    }
+
+    /// Levels and deviations as they are where instances count so often; those that count 0 times do not matter.
+    pub fn counting(mut self, counts: &[f64]) -> Result<Self> {
+        let total = counts.iter().sum();
+        let count = |row: u32| counts[row as usize];
+        self.scales = match self.basis {
+            Basis::Steps { power, .. } => {
+                scales(&self.inputs, |_, column| Ok(highest(column, power, count)))?
+            }
+            Basis::Waves { sigma: None } => {
+                scales(&self.inputs, |_, column| Ok(deviation(column, total, count)))?
+            }
+            Basis::Waves { sigma: Some(_) } => self.scales,
         };
-        let scales = scales(&inputs, |_, column| Ok(sigma.unwrap_or_else(|| deviation(column))))?;
-        Ok(Self { inputs, basis: Basis::Waves, scales })
+        Ok(self)
     }
 
     /// The columns of an input's curve.
@@ -105,7 +115,7 @@ impl<'a> AdditiveSpace<'a> {
                 let (rows, levels) = filled.map(|(i, x)| (i, bins.index(x) as u16)).unzip();
                 Operator::Steps { rows, levels, count: bins.count(), height: self.height(position) }
             }
-            Basis::Waves => {
+            Basis::Waves { .. } => {
                 let sigma = self.scales[position];
                 let (rows, phases) = filled.map(|(i, x)| (i, Wave::phase(sigma, x))).unzip();
                 Operator::Waves { rows, phases, amplitudes: Wave::amplitudes() }
@@ -117,7 +127,7 @@ impl<'a> AdditiveSpace<'a> {
     fn height(&self, position: usize) -> f64 {
         match self.basis {
             Basis::Steps { levels, .. } => (self.scales[position] / f64::from(levels)).sqrt(),
-            Basis::Waves => 1.0,
+            Basis::Waves { .. } => 1.0,
         }
     }
 
@@ -135,7 +145,7 @@ impl<'a> AdditiveSpace<'a> {
             let radius = match self.basis {
                 // A unary code has at most all its bits.
                 Basis::Steps { .. } => self.scales[position],
-                Basis::Waves => waves,
+                Basis::Waves { .. } => waves,
             };
             let filled = self.inputs.columns().filled(position) as f64;
             (radius * filled * (filled * largest * largest).min(square)).sqrt() * (1.0 + ROUNDING)
@@ -196,7 +206,7 @@ impl<'a> AdditiveSpace<'a> {
                 columns.histogram(position, v, &bins, sums);
                 Some(step * squared_suffix_sums(sums))
             }
-            Basis::Waves => Some(self.operator(position).transpose(v).iter().map(|c| c * c).sum()),
+            Basis::Waves { .. } => Some(self.operator(position).transpose(v).iter().map(|c| c * c).sum()),
         }
     }
 
@@ -208,7 +218,7 @@ impl<'a> AdditiveSpace<'a> {
                 let step = |level| Step { input, level, of: levels, top: scale, power: Real(power) };
                 (1..=levels).map(|level| Feature::Step(step(level))).collect()
             }
-            Basis::Waves => {
+            Basis::Waves { .. } => {
                 let wave = |harmonic, sine| Feature::Wave(Wave { input, harmonic, sine, sigma: scale });
                 (1..=HARMONICS as u32).flat_map(|k| [wave(k, false), wave(k, true)]).collect()
             }
@@ -253,6 +263,20 @@ const FIRST: usize = 8;
 
 /// Room for rounding between a bound and what it bounds.
 const ROUNDING: f64 = 1e-9;
+
+/// The largest `|x|^power` among instances that count.
+fn highest(column: &Column, power: f64, count: impl Fn(u32) -> f64) -> f64 {
+    let counted = column.entries().filter(|&(row, _)| count(row) > 0.0);
+    counted.fold(0.0, |top: f64, (_, x)| top.max(x.abs())).powf(power)
+}
+
+/// The standard deviation of `n` instances, each of which counts so often.
+fn deviation(column: &Column, n: f64, count: impl Fn(u32) -> f64) -> f64 {
+    let mean = column.entries().fold(0.0, |sum, (row, x)| sum + count(row) * x) / n;
+    let square = column.entries().fold(0.0, |sum, (row, x)| sum + count(row) * x * x) / n;
+    let variance = square - mean * mean;
+    if variance > 1e-12 * square { variance.sqrt() } else { square.sqrt().max(f64::MIN_POSITIVE) }
+}
 
 /// What scoring a column needs, kept from column to column.
 #[derive(Default)]
@@ -373,8 +397,27 @@ impl FeatureSpace for AdditiveSpace<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Sparse, Values};
+    use crate::data::{Dense, Layout, Names, Sparse, Values};
     use proptest::prelude::*;
+
+    #[test]
+    fn to_count_twice_is_to_stand_there_twice() {
+        let (some, repeated) = ([1.0, 5.0, -2.0, 9.0], [1.0, 5.0, 5.0, -2.0, -2.0, -2.0]);
+        let counts = [1.0, 2.0, 3.0, 0.0];
+        let (names, layout) = (Names::default(), Layout::ColumnMajor);
+        let some = Dense::new(&some[..], 4, 1, layout).unwrap();
+        let repeated = Dense::new(&repeated[..], 6, 1, layout).unwrap();
+        let (some, repeated) = (Inputs::called(&some, &names), Inputs::called(&repeated, &names));
+        let same = |a: AdditiveSpace<'_>, b: AdditiveSpace<'_>| {
+            let a = a.counting(&counts).unwrap();
+            assert!((a.scales[0] - b.scales[0]).abs() < 1e-12, "{:?} {:?}", a.scales, b.scales);
+        };
+        let gaussian = |inputs, sigma| AdditiveSpace::gaussian(inputs, sigma).unwrap();
+        same(gaussian(some, None), gaussian(repeated, None));
+        same(gaussian(some, Some(3.0)), gaussian(repeated, Some(3.0)));
+        let intersection = |inputs| AdditiveSpace::intersection(inputs, 10, 0.5).unwrap();
+        same(intersection(some), intersection(repeated));
+    }
 
     proptest! {
         #[test]

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
-use super::{Bins, Column, Lanes, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
+use super::{Bins, Column, Columns, Dataset, Dense, Labels, Lanes, Layout, Names, SparseView, ValuesView};
 use crate::error::{Error, Result};
 
 /// The bytes that a store begins with.
