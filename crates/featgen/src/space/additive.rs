@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::feature::{HARMONICS, Real, Step, Wave};
 use super::group::{group_number, taken_groups};
 use super::topb::Tops;
-use super::{Candidate, Feature, FeatureSpace, Group, Inputs, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
 use crate::data::{Bins, Column};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
@@ -28,6 +28,7 @@ pub struct AdditiveSpace<'a> {
     basis: Basis,
     /// Of every column: the top of its levels, or its sigma.
     scales: Vec<f64>,
+    settings: Settings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,14 +40,15 @@ enum Basis {
 impl<'a> AdditiveSpace<'a> {
     /// The kernel `min(x, z)` of features that are not negative, with so many levels.
     pub fn hik(inputs: Inputs<'a>, levels: usize) -> Result<Self> {
-        Self::steps(inputs, levels, 1.0, |position, column| {
+        let space = Self::steps(inputs, levels, 1.0, |position, column| {
             let negative = column.entries().find(|(_, x)| *x < 0.0);
             negative.map_or(Ok(()), |(i, x)| {
                 let name = inputs.name(&inputs.feature(position));
                 let reason = "hik takes no negative values; --space intersection takes their size";
                 Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
             })
-        })
+        })?;
+        Ok(Self { settings: vec![("space", "hik".into()), ("levels", levels.to_string())], ..space })
     }
 
     /// The kernel `min(|x|^power, |z|^power)`, with so many levels.
@@ -75,6 +77,11 @@ impl<'a> AdditiveSpace<'a> {
             scales: scales(&inputs, top)?,
             inputs,
             basis: Basis::Steps { levels: levels as u32, power },
+            settings: vec![
+                ("space", "intersection".into()),
+                ("levels", levels.to_string()),
+                ("power", power.to_string()),
+            ],
         })
     }
 
@@ -91,7 +98,9 @@ impl<'a> AdditiveSpace<'a> {
             if variance > 1e-12 * square { variance.sqrt() } else { square.sqrt().max(f64::MIN_POSITIVE) }
         };
         let scales = scales(&inputs, |_, column| Ok(sigma.unwrap_or_else(|| deviation(column))))?;
-        Ok(Self { inputs, basis: Basis::Waves, scales })
+        let mut settings = vec![("space", "gaussian".into())];
+        settings.extend(sigma.map(|sigma| ("sigma", sigma.to_string())));
+        Ok(Self { inputs, basis: Basis::Waves, scales, settings })
     }
 
     /// The columns of an input's curve.
@@ -270,6 +279,10 @@ impl FeatureSpace for AdditiveSpace<'_> {
             scale: 1.0,
             range: Some(column.entries().fold([0.0, 0.0], |range, (_, x)| ends(range, x))),
         })
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.clone()
     }
 
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
