@@ -29,6 +29,7 @@
 
 mod bracket;
 pub mod data;
+mod digest;
 pub mod error;
 pub mod files;
 mod kernels;

@@ -31,6 +31,8 @@ pub(super) struct Held {
     index: HashMap<Candidate, u32>,
     /// The cached column of every term: a feature in several groups has a term in each.
     pub(super) terms: Vec<u32>,
+    /// How many were taken after each time that some were: how columns are held depends on what came together.
+    steps: Vec<usize>,
     /// What each block of the state is made of, in order.
     blocks: Vec<Vec<u32>>,
 }
@@ -44,6 +46,7 @@ impl Held {
             taken: Vec::new(),
             index: HashMap::new(),
             terms: Vec::new(),
+            steps: Vec::new(),
             blocks: Vec::new(),
         }
     }
@@ -103,7 +106,50 @@ impl Held {
         }
         self.cache.extend(space.generate(&unknown)?);
         self.features.extend(unknown);
+        if self.steps.last().copied().unwrap_or(0) < self.taken.len() {
+            self.steps.push(self.taken.len());
+        }
         Ok(())
+    }
+
+    /// What was taken, by what was taken together.
+    pub(super) fn history(&self) -> Vec<Vec<Candidate>> {
+        let starts = std::iter::once(&0).chain(&self.steps);
+        let step = |(&start, &end): (&usize, &usize)| {
+            self.taken[start..end].iter().map(|taken| taken.candidate.clone()).collect()
+        };
+        starts.zip(&self.steps).map(step).collect()
+    }
+
+    /// What the blocks are made of.
+    pub(super) fn blocks(&self) -> &[Vec<u32>] {
+        &self.blocks
+    }
+
+    /// Takes all that another one took, in the same steps, and makes the same blocks. Says whether that is possible.
+    pub(super) fn restore(
+        &mut self,
+        space: &dyn FeatureSpace,
+        history: &[Vec<Candidate>],
+        blocks: Vec<Vec<u32>>,
+        state: &mut State,
+    ) -> Result<bool> {
+        for step in history {
+            let expected = self.taken.len() + step.len();
+            self.take(space, step)?;
+            if step.is_empty() || self.taken.len() != expected {
+                return Ok(false);
+            }
+        }
+        for block in blocks {
+            let known = block.last().is_some_and(|&t| (t as usize) < self.taken.len());
+            if !known || !block.is_sorted_by(|a, b| a < b) {
+                return Ok(false);
+            }
+            state.blocks.push(self.coordinates(&block));
+            self.blocks.push(block);
+        }
+        Ok(true)
     }
 
     /// The columns of a block, in order, with their scales.

@@ -1,5 +1,6 @@
 //! The loop: worst case, columns, subproblem, dual variables; when it stops, and what it proves.
 
+mod checkpoint;
 mod held;
 mod observer;
 mod params;

@@ -1,11 +1,23 @@
 //! The library reports, the callers show.
 
+use std::path::Path;
+
+use crate::error::Error;
 use crate::model::Round;
 
 /// Gets every round as it ends. To end a run early, set the flag of [`Machine::interrupt`](crate::Machine::interrupt).
 pub trait Observer: Send {
     /// A round has ended.
     fn round(&mut self, round: &Round);
+
+    /// The run goes on from a [checkpoint](crate::Machine::checkpoint) with these rounds. The last is reported when it is certain.
+    fn resumed(&mut self, _rounds: &[Round]) {}
+
+    /// The checkpoint was written to this file.
+    fn saved(&mut self, _path: &Path) {}
+
+    /// The checkpoint could not be written. The run goes on, and the last checkpoint stays.
+    fn not_saved(&mut self, _error: &Error) {}
 }
 
 /// Watches nothing.

@@ -1,5 +1,6 @@
 //! What a user may set, with the defaults of the interface; checked once, before anything runs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -31,6 +32,7 @@ pub struct Machine {
     pub(super) class_weights: ClassWeights,
     pub(super) threads: usize,
     pub(super) interrupt: Arc<AtomicBool>,
+    pub(super) checkpoint: Option<PathBuf>,
 }
 
 impl Default for Machine {
@@ -51,6 +53,7 @@ impl Default for Machine {
             class_weights: ClassWeights::Equal,
             threads: 0,
             interrupt: Arc::default(),
+            checkpoint: None,
         }
     }
 }
@@ -149,6 +152,21 @@ impl Machine {
     /// A flag that ends the run as soon as it is set; the model so far is returned.
     pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
         self.interrupt = flag;
+        self
+    }
+
+    /// Keeps where the run is in this file, written after every round, and goes on from it if it is there: to the same model,
+    /// bit for bit, as if nothing had ended the run. The file stays; a run that had come to its end comes to it again.
+    ///
+    /// It is an error if the file is of other data, or made with other parameters. Only these may be others:
+    /// [`debias`](Self::debias), [`threads`](Self::threads), and stopping rules that would not have ended the run before: more
+    /// [`max_rounds`](Self::max_rounds) than were made, a smaller [`tol`](Self::tol), a smaller [`gap`](Self::gap) (without
+    /// [`features`](Self::features)), more [`features`](Self::features) with the same budget (unless a block was made
+    /// smaller for the old number).
+    ///
+    /// A checkpoint that cannot be written ends no run: the [`Observer`](super::Observer) is told, and the last one stays.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.checkpoint = Some(path.into());
         self
     }
 

@@ -1,8 +1,10 @@
 //! The outer loop (Algorithm 1 of the paper): ask the space, refit, ask again with what the fit leaves unexplained.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use super::checkpoint::{Checkpoint, Progress, Saved};
 use super::held::Held;
 use super::params::{Machine, Plan};
 use super::{Observer, Stop};
@@ -42,6 +44,7 @@ impl Machine {
         if labels.len() != rows {
             return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
+        let source = labels;
         let labels = labels.binary(self.cost, &self.class_weights)?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads)
@@ -62,10 +65,11 @@ impl Machine {
             decrease: f64::INFINITY,
             lower_bound: 0.0,
             rounds: Vec::new(),
+            cut: false,
             plan,
             labels,
         };
-        pool.install(|| run.run(observer))
+        pool.install(|| run.run(source, observer))
     }
 }
 
@@ -93,11 +97,14 @@ struct Run<'a> {
     /// The best lower bound over all candidates at the cost in force.
     lower_bound: f64,
     rounds: Vec<Round>,
+    /// Whether a block was ever made smaller so as not to have more features than wanted.
+    cut: bool,
 }
 
 impl Run<'_> {
-    fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
+    fn run(mut self, labels: &Labels, observer: &mut dyn Observer) -> Result<Model> {
         self.start_without_features();
+        let checkpoint = self.open_checkpoint(labels, observer)?;
         let stopped = loop {
             if self.interrupted() {
                 break Stop::Interrupted;
@@ -105,9 +112,110 @@ impl Run<'_> {
             if let Some(reason) = self.round(observer)? {
                 break reason;
             }
+            // What an interrupt left half done is not a point from which to go on.
+            if let Some(checkpoint) = checkpoint.as_ref().filter(|_| !self.interrupted()) {
+                match self.save(checkpoint) {
+                    Ok(()) => observer.saved(checkpoint.path()),
+                    Err(error) => observer.not_saved(&error),
+                }
+            }
         };
         self.report(observer);
         Ok(self.finish(stopped))
+    }
+
+    /// The checkpoint, if there is to be one; goes on from it if it is there.
+    fn open_checkpoint(
+        &mut self,
+        labels: &Labels,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Checkpoint>> {
+        let Some(path) = &self.machine.checkpoint else { return Ok(None) };
+        let (checkpoint, saved) = Checkpoint::open(path, self.machine, &self.plan, self.space, labels)?;
+        if let Some(saved) = saved {
+            let name = checkpoint.path().display().to_string();
+            let here =
+                |reason: String| Error::input(name.as_str(), format!("a strange checkpoint: {reason}"));
+            self.restore(saved).map_err(|error| match error {
+                Error::Data(reason) => here(reason),
+                other => other,
+            })?;
+            observer.resumed(&self.rounds);
+        }
+        Ok(Some(checkpoint))
+    }
+
+    fn save(&self, checkpoint: &Checkpoint) -> Result<()> {
+        let progress = Progress {
+            cost: self.cost,
+            doublings: self.doublings,
+            inner_tol: self.inner_tol,
+            cut: self.cut,
+            bias: self.state.bias,
+            objective: self.objective,
+            first: self.first,
+            decrease: Some(self.decrease).filter(|decrease| decrease.is_finite()),
+            lower_bound: self.lower_bound,
+            taken: self.held.history(),
+            blocks: self.held.blocks().to_vec(),
+            rounds: self.rounds.clone(),
+        };
+        let mut arrays = vec![Cow::Borrowed(self.state.f.as_slice()), Cow::Borrowed(&self.state.omega)];
+        arrays.extend(self.solver.kept());
+        checkpoint.save(&progress, &arrays)
+    }
+
+    /// Goes back to where a run was when it [`save`](Self::save)d. Its data and parameters are known to be the same; that
+    /// numbers fit each other is checked here.
+    fn restore(&mut self, Saved { progress, arrays }: Saved) -> Result<()> {
+        let strange = |what: &str| Error::Data(format!("{what} do not fit"));
+        let sound = |candidate: &Candidate| match candidate {
+            Candidate::Feature(feature) => feature.is_sound(),
+            Candidate::Group(_) => true,
+        };
+        let mut arrays = arrays.into_iter();
+        let (Some(f), Some(omega)) = (arrays.next(), arrays.next()) else {
+            return Err(strange("its arrays"));
+        };
+        if !progress.taken.iter().flatten().all(sound)
+            || !self.held.restore(self.space, &progress.taken, progress.blocks, &mut self.state)?
+        {
+            return Err(strange("its blocks"));
+        }
+        let columns = self.state.blocks.columns.len();
+        if f.len() != self.labels.signs.len() || omega.len() != columns {
+            return Err(strange("its weights"));
+        }
+        (self.state.f, self.state.omega, self.state.bias) = (f, omega, progress.bias);
+        let terms = self.held.terms.len();
+        for (k, round) in progress.rounds.iter().enumerate() {
+            let paired = round.terms.len() == round.weights.len();
+            if round.round != k + 1 || !paired || round.terms.iter().any(|&t| t >= terms) {
+                return Err(strange("its rounds"));
+            }
+        }
+        let factor = progress.cost / self.cost;
+        let doubled = (0..=MAX_DOUBLINGS + 1).any(|k| factor == 2f64.powi(k as i32));
+        let tolerances = TIGHTEST.min(self.inner_tol)..=self.inner_tol;
+        if !doubled || progress.doublings > MAX_DOUBLINGS || !tolerances.contains(&progress.inner_tol) {
+            return Err(strange("its costs and tolerances"));
+        }
+        // Doubling is exact, so that once is as good as step by step.
+        self.labels.costs.iter_mut().for_each(|cost| *cost *= factor);
+        self.cost = progress.cost;
+        self.doublings = progress.doublings;
+        self.inner_tol = progress.inner_tol;
+        self.cut = progress.cut;
+        self.objective = progress.objective;
+        self.first = progress.first;
+        self.decrease = progress.decrease.unwrap_or(f64::INFINITY);
+        self.lower_bound = progress.lower_bound;
+        self.rounds = progress.rounds;
+        self.margins = self.margins_reached();
+        match self.solver.resume(arrays.collect(), &self.held.cache) {
+            true => Ok(()),
+            false => Err(strange("the solver's numbers")),
+        }
     }
 
     fn start_without_features(&mut self) {
@@ -133,7 +241,7 @@ impl Run<'_> {
             round.lower_bound = self.lower_bound;
         }
         let scored = worst.scored;
-        let block = self.choose(worst);
+        let (block, cut) = self.choose(worst);
         let reason = self.rule().or(block.is_empty().then_some(Stop::Exhausted));
         if reason.is_some() {
             // The last scores only certify: their time belongs to the round that they certify.
@@ -142,6 +250,7 @@ impl Run<'_> {
             }
             return Ok(reason);
         }
+        self.cut |= cut;
         let clock = Instant::now();
         let new = self.held.add_block(self.space, &block, &mut self.state)?;
         seconds.generate = clock.elapsed().as_secs_f64();
@@ -208,8 +317,9 @@ impl Run<'_> {
         alpha.iter().zip(&self.labels.signs).map(|(a, y)| a * y).collect()
     }
 
-    /// The next block. Repeated candidates only where a certified gap is asked for; never more new ones than are wanted.
-    fn choose(&self, worst: WorstCase) -> Vec<Candidate> {
+    /// The next block, and whether there was no room for all of it. Repeated candidates only where a certified gap is asked for;
+    /// never more new ones than are wanted.
+    fn choose(&self, worst: WorstCase) -> (Vec<Candidate>, bool) {
         let candidates = if self.machine.gap.is_some() { worst.best } else { worst.fresh };
         let mut room = self.machine.features.map_or(usize::MAX, |k| k.saturating_sub(self.selected()));
         let held = self.held.in_blocks();
@@ -219,7 +329,11 @@ impl Run<'_> {
             room -= usize::from(fits && !repeated);
             fits
         };
-        candidates.into_iter().map(|Scored { item, .. }| item).filter(|c| fits(c)).collect()
+        let found = candidates.len();
+        let block: Vec<Candidate> =
+            candidates.into_iter().map(|Scored { item, .. }| item).filter(|c| fits(c)).collect();
+        let cut = block.len() < found;
+        (block, cut)
     }
 
     /// The first stopping rule that holds.
@@ -250,10 +364,14 @@ impl Run<'_> {
             shift: self.machine.shift,
         };
         let outcome = self.solver.solve(&problem, &mut self.state, &goal);
-        let State { f, bias, .. } = &self.state;
-        self.margins = f.iter().zip(&self.labels.signs).map(|(f, y)| y * (f - bias)).collect();
+        self.margins = self.margins_reached();
         self.objective = outcome.objective;
         outcome
+    }
+
+    fn margins_reached(&self) -> Vec<f64> {
+        let State { f, bias, .. } = &self.state;
+        f.iter().zip(&self.labels.signs).map(|(f, y)| y * (f - bias)).collect()
     }
 
     fn carries_weight(&self, coordinates: &std::ops::Range<usize>) -> bool {

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::Model;
 use crate::error::{Error, Place, Result};
 use crate::files::write_whole;
-use crate::space::{Feature, MOST_LEVELS, Step};
 
 const FORMAT: &str = "featgen-model";
 const VERSION: u32 = 1;
@@ -86,16 +85,7 @@ impl Model {
         if self.terms.iter().filter_map(|term| term.group).any(|g| g >= self.groups.len()) {
             return Err("damaged model: a term of a group that is not there".into());
         }
-        let sound = |feature: &Feature| match feature {
-            Feature::Input(_) | Feature::Product(_) => true,
-            Feature::Step(Step { level, of, top, power, .. }) => {
-                (1..=*of).contains(level)
-                    && *of as usize <= MOST_LEVELS
-                    && [top.0, power.0].iter().all(|x| x.is_finite() && *x >= 0.0)
-            }
-            Feature::Wave(wave) => wave.is_sound(),
-        };
-        if let Some(term) = self.terms.iter().find(|term| !sound(&term.feature)) {
+        if let Some(term) = self.terms.iter().find(|term| !term.feature.is_sound()) {
             return Err(format!("damaged model: {:?} is no feature", term.feature));
         }
         crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;

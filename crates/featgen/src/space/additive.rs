@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::feature::{HARMONICS, Real, Step, Wave};
 use super::group::{group_number, taken_groups};
 use super::topb::Tops;
-use super::{Candidate, Feature, FeatureSpace, Group, Inputs, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
 use crate::data::{Bins, Column, Lanes};
 use crate::error::{Error, Result};
 use crate::kernels;
@@ -29,6 +29,7 @@ pub struct AdditiveSpace<'a> {
     basis: Basis,
     /// Of every column: the top of its levels, or its sigma.
     scales: Vec<f64>,
+    settings: Settings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,14 +41,15 @@ enum Basis {
 impl<'a> AdditiveSpace<'a> {
     /// The kernel `min(x, z)` of features that are not negative, with so many levels.
     pub fn hik(inputs: Inputs<'a>, levels: usize) -> Result<Self> {
-        Self::steps(inputs, levels, 1.0, |position, column| {
+        let space = Self::steps(inputs, levels, 1.0, |position, column| {
             let negative = column.entries().find(|(_, x)| *x < 0.0);
             negative.map_or(Ok(()), |(i, x)| {
                 let name = inputs.name(&inputs.feature(position));
                 let reason = "hik takes no negative values; intersection takes their size";
                 Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
             })
-        })
+        })?;
+        Ok(Self { settings: vec![("space", "hik".into()), ("levels", levels.to_string())], ..space })
     }
 
     /// The kernel `min(|x|^power, |z|^power)`, with so many levels.
@@ -76,6 +78,11 @@ impl<'a> AdditiveSpace<'a> {
             scales: scales(&inputs, top)?,
             inputs,
             basis: Basis::Steps { levels: levels as u32, power },
+            settings: vec![
+                ("space", "intersection".into()),
+                ("levels", levels.to_string()),
+                ("power", power.to_string()),
+            ],
         })
     }
 
@@ -86,7 +93,9 @@ impl<'a> AdditiveSpace<'a> {
         }
         let n = inputs.rows() as f64;
         let one = |_: usize, column: &Column| Ok(sigma.unwrap_or_else(|| deviation(column, n, |_| 1.0)));
-        Ok(Self { scales: scales(&inputs, one)?, inputs, basis: Basis::Waves { sigma } })
+        let mut settings = vec![("space", "gaussian".into())];
+        settings.extend(sigma.map(|sigma| ("sigma", sigma.to_string())));
+        Ok(Self { scales: scales(&inputs, one)?, inputs, basis: Basis::Waves { sigma }, settings })
     }
 
     /// Levels and deviations as they are where instances count so often; those that count 0 times do not matter.
@@ -379,6 +388,10 @@ impl FeatureSpace for AdditiveSpace<'_> {
             scale: 1.0,
             range: Some(column.entries().fold([0.0, 0.0], |range, (_, x)| ends(range, x))),
         })
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.clone()
     }
 
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
+use super::MOST_LEVELS;
 use crate::data::{Bins, Column, Columns};
 use crate::operator::harmonics;
 
@@ -214,6 +215,19 @@ impl Feature {
             Self::Input(id) => std::slice::from_ref(id),
             Self::Product(ids) => ids,
             Self::Step(Step { input, .. }) | Self::Wave(Wave { input, .. }) => std::slice::from_ref(input),
+        }
+    }
+
+    /// Whether there can be such a feature.
+    pub(crate) fn is_sound(&self) -> bool {
+        match self {
+            Self::Input(_) | Self::Product(_) => true,
+            Self::Step(Step { level, of, top, power, .. }) => {
+                (1..=*of).contains(level)
+                    && *of as usize <= MOST_LEVELS
+                    && [top.0, power.0].iter().all(|x| x.is_finite() && *x >= 0.0)
+            }
+            Self::Wave(wave) => wave.is_sound(),
         }
     }
 

@@ -6,8 +6,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Group, Inputs, WorstCase};
+use super::{Candidate, FeatureSpace, Group, Inputs, Settings, WorstCase};
 use crate::data::read::quoted;
+use crate::digest::digest;
 use crate::error::{Error, Place, Result};
 
 /// A group of more features is refused, or in a tree never proposed: it would be fitted as a whole.
@@ -29,6 +30,14 @@ impl GroupWeight {
         match self {
             Self::None => 1.0,
             Self::Sqrt => size.max(1).into(),
+        }
+    }
+
+    /// What the command calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Sqrt => "sqrt",
         }
     }
 
@@ -191,7 +200,7 @@ pub(super) fn uncovered(covered: &[bool]) -> impl Iterator<Item = u32> + '_ {
 }
 
 /// The names of groups in one piece of text; nothing at all while no group has a name.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Hash)]
 pub(super) struct GroupNames {
     text: String,
     ends: Vec<u64>,
@@ -317,6 +326,17 @@ impl FeatureSpace for GroupSpace<'_> {
             range: None,
         })
     }
+
+    fn settings(&self) -> Settings {
+        let Groups { members, ends, sizes, names, .. } = &self.groups;
+        grouped(self.groups.len(), digest((members, ends, sizes, names)), self.weight)
+    }
+}
+
+/// The settings of a space of so many groups, with their digest.
+pub(super) fn grouped(count: usize, digest: u64, weight: GroupWeight) -> Settings {
+    let groups = format!("of {count} groups with checksum {digest:016x}");
+    vec![("space", "linear".into()), ("groups", groups), ("group-weight", weight.name().into())]
 }
 
 /// The groups among candidates, in order.

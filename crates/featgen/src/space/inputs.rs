@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::{Feature, Watch};
 use crate::data::{Column, Columns, Dataset, Names};
+use crate::digest::digest;
 use crate::error::{Error, Result};
 
 /// The columns of a storage, with names where there are any.
@@ -18,6 +20,9 @@ pub struct Inputs<'a> {
 
 /// Sums whose squares stay finite with room to spare.
 const LARGEST_SUM: f64 = 1e140;
+
+/// Columns whose sums are held together for a fingerprint.
+const TOGETHER: usize = 1 << 16;
 
 impl<'a> Inputs<'a> {
     /// The features of a data set, with its names.
@@ -195,6 +200,36 @@ impl<'a> Inputs<'a> {
         Ok(squares)
     }
 
+    /// A number that stands for all values: the digest of `sum_i u_i x_ij` for fixed, irregular `u` over all columns, with their
+    /// ids. One pass over the data. The same for all storages that sum in the same order, on any number of threads; what is
+    /// lost in the rounding of a column's sum is not seen.
+    pub fn fingerprint(&self) -> Result<u64> {
+        let u: Vec<f64> = (0..self.rows() as u64).map(irregular).collect();
+        let (len, batch) = (self.columns.len(), self.columns.batch());
+        let mut sums = vec![0.0; len.min(TOGETHER)];
+        let mut hasher = Xxh3::new();
+        for first in (0..len).step_by(TOGETHER) {
+            let sums = &mut sums[..TOGETHER.min(len - first)];
+            sums.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
+                let start = first + k * batch;
+                self.go_on()?;
+                self.columns.dots(start..start + out.len(), &u, out);
+                Ok::<_, Error>(())
+            })?;
+            for (position, sum) in (first..).zip(sums) {
+                hasher.update(&self.columns.id(position).to_le_bytes());
+                // Zero has a sign that means nothing.
+                hasher.update(&(*sum + 0.0).to_le_bytes());
+            }
+        }
+        Ok(hasher.digest())
+    }
+
+    /// A number that stands for all names, and for whether they tell features apart.
+    pub(crate) fn names_digest(&self) -> u64 {
+        digest((self.names(), self.named()))
+    }
+
     /// An error that names the culprit if a sum over a column, counted from position `first`, cannot be computed with.
     pub(super) fn check(&self, first: usize, sums: &[f64]) -> Result<()> {
         let bad = sums.iter().position(|c| c.is_nan() || c.abs() > LARGEST_SUM);
@@ -215,4 +250,14 @@ impl<'a> Inputs<'a> {
             None => format!("feature {name}: its values are too large to compute with; scale it down"),
         })
     }
+}
+
+/// A number from 1 up to 2 that looks like chance, different for every `i`: the finalizer of splitmix64.
+fn irregular(i: u64) -> f64 {
+    let mut x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^= x >> 31;
+    // The bits of the fraction, and the exponent of 1.
+    f64::from_bits((x >> 12) | 1f64.to_bits())
 }

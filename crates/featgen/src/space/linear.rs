@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Group, Inputs, WorstCase};
+use super::{Candidate, FeatureSpace, Group, Inputs, Settings, WorstCase};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 
@@ -60,5 +60,9 @@ impl FeatureSpace for LinearSpace<'_> {
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
         Group::alone(candidate)
+    }
+
+    fn settings(&self) -> Settings {
+        vec![("space", "linear".into())]
     }
 }

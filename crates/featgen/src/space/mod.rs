@@ -16,6 +16,8 @@ mod work;
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 pub use additive::{AdditiveSpace, MOST_LEVELS};
 pub(crate) use feature::id_from_one;
 pub use feature::{Feature, Real, Step, Wave};
@@ -34,7 +36,8 @@ use crate::error::{Error, Result};
 use crate::operator::Operator;
 
 /// What a space proposes and a machine selects as a whole: a feature, or a group of features.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Candidate {
     /// A feature for itself.
@@ -101,11 +104,18 @@ pub trait FeatureSpace: Send + Sync {
         Ok(vec![Vec::new(); features.len()])
     }
 
+    /// What the space was made with, other than the data: options of the command with their values. Spaces over the same data
+    /// with the same settings must propose the same: a [checkpoint](crate::Machine::checkpoint) goes on only in such a one.
+    fn settings(&self) -> Settings;
+
     /// What a user calls `feature`.
     fn name(&self, feature: &Feature) -> String {
         self.inputs().name(feature)
     }
 }
+
+/// Options by name, with their values as text; those that have none, with none.
+pub type Settings = Vec<(&'static str, String)>;
 
 /// What a worst-case analysis finds, best first.
 #[derive(Debug, Clone, PartialEq, Default)]

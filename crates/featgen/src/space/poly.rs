@@ -19,7 +19,8 @@ use super::blocks::Blocks;
 use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::{MOST_WORK, WORTH_REPORTING, Work};
-use super::{Candidate, Feature, FeatureSpace, Group, Inputs, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
+use crate::digest::digest;
 use crate::error::{Error, Result};
 
 /// The features of the polynomial kernel of degree two.
@@ -213,6 +214,21 @@ impl FeatureSpace for PolySpace<'_> {
         group.scale = self.coefficient(item);
         Ok(group)
     }
+
+    fn settings(&self) -> Settings {
+        let (gamma, coef0) = (self.gamma.to_string(), self.coef0.to_string());
+        let mut settings = vec![("space", "poly2".into()), ("gamma", gamma), ("coef0", coef0)];
+        settings.extend(self.factors.as_deref().map(only));
+        // The result is the same, but not how much was looked at.
+        settings.extend((!self.pruned).then(|| ("exhaustive", String::new())));
+        settings
+    }
+}
+
+/// The setting of a space in which only the marked inputs may be multiplied.
+pub(super) fn only(marked: &[bool]) -> (&'static str, String) {
+    let count = marked.iter().filter(|m| **m).count();
+    ("only", format!("of {count} features with checksum {:016x}", digest(marked)))
 }
 
 /// Whether no feature has values of both signs.

@@ -8,9 +8,10 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
 
-use super::group::{GroupNames, group_number, taken_groups, uncovered};
+use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, WorstCase};
+use super::{Candidate, FeatureSpace, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Settings, WorstCase};
+use crate::digest::digest;
 use crate::error::{Error, Place, Result};
 
 /// A tree, or several, of groups of features. Memory grows with features and groups, however deep they nest.
@@ -29,7 +30,7 @@ pub struct Tree {
     beyond: Option<Place>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Node {
     /// The group's number.
     group: u32,
@@ -477,5 +478,12 @@ impl FeatureSpace for TreeSpace<'_> {
             scale: self.weight.scale(node.size),
             range: None,
         })
+    }
+
+    fn settings(&self) -> Settings {
+        let Tree { order, nodes, names, .. } = &self.tree;
+        let mut settings = grouped(self.tree.len(), digest((order, nodes, names)), self.weight);
+        settings.push(("tree", String::new()));
+        settings
     }
 }

@@ -4,8 +4,10 @@
 //! Lipschitz constant; the shift b is minimised exactly wherever the loss is evaluated, so that gradient and test are
 //! at the same point; and momentum starts anew whenever it raised the objective.
 
+use std::borrow::Cow;
+
 use super::moreau::shrink_factors;
-use super::{Blocks, Goal, Outcome, Problem, State, Subproblem, best_shift};
+use super::{Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, best_shift};
 use crate::kernels;
 
 /// Keeps the step size from round to round.
@@ -154,6 +156,16 @@ impl Subproblem for Apg {
         let end = problem.smooth(&state.f, bias);
         state.bias = end.bias;
         Outcome { objective: end.value + regulariser(&state.omega), gap, iterations }
+    }
+
+    fn kept(&self) -> Vec<Cow<'_, [f64]>> {
+        vec![self.tau.into_iter().collect()]
+    }
+
+    fn resume(&mut self, kept: Vec<Vec<f64>>, _cache: &Cache) -> bool {
+        let [one] = kept.as_slice() else { return false };
+        self.tau = one.first().copied();
+        one.len() <= 1 && self.tau.is_none_or(|tau| tau > 0.0)
     }
 }
 

@@ -1,8 +1,10 @@
 //! The default: Newton steps while their matrix is of a reasonable size, or where they need none; first-order steps beyond.
 
+use std::borrow::Cow;
+
 use super::apg::Apg;
 use super::newton::Newton;
-use super::{Goal, Outcome, Problem, State, Subproblem};
+use super::{Cache, Goal, Outcome, Problem, State, Subproblem};
 
 /// Cached columns up to which H is formed: half a GiB. A large group may bring in more at once.
 const WIDEST: usize = 1 << 13;
@@ -33,5 +35,16 @@ impl Subproblem for Auto {
         // Without a matrix there is nothing to factorise when systems are too hard for conjugate gradients.
         let outcome = self.apg.solve(problem, state, goal);
         Outcome { iterations: reached.iterations + outcome.iterations, ..outcome }
+    }
+
+    fn kept(&self) -> Vec<Cow<'_, [f64]>> {
+        let mut kept = self.apg.kept();
+        kept.extend(self.newton.kept());
+        kept
+    }
+
+    fn resume(&mut self, mut kept: Vec<Vec<f64>>, cache: &Cache) -> bool {
+        let newton = kept.split_off(kept.len().min(1));
+        self.apg.resume(kept, cache) && self.newton.resume(newton, cache)
     }
 }

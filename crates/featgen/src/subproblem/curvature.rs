@@ -1,6 +1,8 @@
 //! `H = X' D X` over the cached columns, in the form that suits them: a matrix, or, where columns are tables of levels and
 //! many, the tables themselves over the rows that have curvature. With a hinge these are few: the badly served.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use super::cache::Cache;
@@ -31,6 +33,16 @@ impl Curvature {
             Some(operators) => *self = Self::Implicit(Implicit::new(operators, h)),
             None => self.matrix_mut().update(cache, h),
         }
+    }
+
+    /// What cannot be made again from the columns and weights alone.
+    pub(super) fn kept(&self) -> Vec<Cow<'_, [f64]>> {
+        self.matrix().map_or_else(Vec::new, Gram::kept)
+    }
+
+    /// From what was [`kept`](Self::kept); `None` if that cannot be.
+    pub(super) fn resume(kept: Vec<Vec<f64>>, cache: &Cache) -> Option<Self> {
+        if kept.is_empty() { Some(Self::default()) } else { Gram::resume(kept, cache).map(Self::Matrix) }
     }
 
     fn matrix_mut(&mut self) -> &mut Gram {

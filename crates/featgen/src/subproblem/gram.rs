@@ -1,5 +1,7 @@
 //! `H = X' D X` over the cached columns, kept up to date instead of rebuilt: the cost of a Newton step.
 
+use std::borrow::Cow;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -94,6 +96,36 @@ impl Gram {
         let far = |(h, d): (&f64, &f64)| (h - d).abs() > LAG * h.max(*d);
         let rows = h.iter().zip(&self.weights).zip(0..).filter(|(pair, _)| far(*pair));
         rows.map(|(_, i)| i).collect()
+    }
+
+    /// What the matrix was made from is not enough to make it again: its roundings come from all the changes it went through.
+    pub(super) fn kept(&self) -> Vec<Cow<'_, [f64]>> {
+        let upper = (0..self.width).map(|j| &self.column(j)[..=j]);
+        [self.weights.as_slice(), &self.sums].into_iter().chain(upper).map(Cow::Borrowed).collect()
+    }
+
+    /// The matrix whose numbers were [`kept`](Self::kept), over the first columns of `cache`; `None` if it cannot be one.
+    pub(super) fn resume(kept: Vec<Vec<f64>>, cache: &Cache) -> Option<Self> {
+        let mut kept = kept.into_iter();
+        let (weights, sums) = (kept.next()?, kept.next()?);
+        let width = sums.len();
+        let rows = if width == 0 { weights.len() } else { cache.rows() };
+        let fits = |(j, column): (usize, &Vec<f64>)| column.len() == j + 1;
+        let sound = width <= cache.len() && kept.len() == width && weights.len() == rows;
+        if !sound || !kept.as_slice().iter().enumerate().all(fits) {
+            return None;
+        }
+        let mut entries = vec![0.0; width * width];
+        for (j, column) in kept.enumerate() {
+            for (i, x) in column.into_iter().enumerate() {
+                entries[j * width + i] = x;
+                entries[i * width + j] = x;
+            }
+        }
+        // Over fewer columns it is made anew before it is used.
+        let rows = cache.sparse().filter(|_| width == cache.len());
+        let by_rows = rows.map_or_else(RowView::default, |x| RowView::new(x, cache.rows()));
+        Some(Self { width, entries, sums, weights, by_rows, ..Self::default() })
     }
 
     fn widen(&mut self, cache: &Cache) {

@@ -16,6 +16,7 @@ mod moreau;
 mod newton;
 mod shift;
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use cache::Cache;
@@ -173,6 +174,13 @@ pub struct Outcome {
 pub trait Subproblem: Send {
     /// Improves `state` until the goal is met, or as far as numbers allow. Never makes it worse.
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome;
+
+    /// All that it keeps from round to round: numbers with which another of its kind goes on with the same bits.
+    fn kept(&self) -> Vec<Cow<'_, [f64]>>;
+
+    /// Goes on from what another of its kind [`kept`](Self::kept) when it had the columns of `cache`; says whether it can be
+    /// that.
+    fn resume(&mut self, kept: Vec<Vec<f64>>, cache: &Cache) -> bool;
 }
 
 /// The solvers by name: the one place where the choice is made.

@@ -1,8 +1,10 @@
 //! Proximal Newton: the default solver. Few steps, each with one model of the loss and one search along a line.
 
+use std::borrow::Cow;
+
 use super::curvature::Curvature;
 use super::model::{Minimiser, Quadratic};
-use super::{Goal, Outcome, Problem, State, Subproblem, best_shift};
+use super::{Cache, Goal, Outcome, Problem, State, Subproblem, best_shift};
 use crate::{kernels, ordered};
 
 /// Keeps the curvature from round to round.
@@ -61,6 +63,14 @@ impl Subproblem for Newton {
             }
         }
         unreachable!("the loop ends by returning")
+    }
+
+    fn kept(&self) -> Vec<Cow<'_, [f64]>> {
+        self.curvature.kept()
+    }
+
+    fn resume(&mut self, kept: Vec<Vec<f64>>, cache: &Cache) -> bool {
+        Curvature::resume(kept, cache).map(|curvature| self.curvature = curvature).is_some()
     }
 }
 

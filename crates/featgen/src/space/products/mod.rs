@@ -21,8 +21,9 @@ use rayon::prelude::*;
 
 use self::distinct::{Found, Item, Key, Tops};
 use self::search::Search;
+use super::poly::only;
 use super::work::{MOST_WORK, Work};
-use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Scored, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Scored, Settings, WorstCase};
 use crate::data::Column;
 use crate::error::{Error, Result};
 
@@ -262,6 +263,13 @@ impl FeatureSpace for ProductSpace<'_> {
             true => Ok(group),
             false => Err(Error::Data(format!("no feature {candidate:?}"))),
         }
+    }
+
+    fn settings(&self) -> Settings {
+        let (degree, support) = (self.degree.to_string(), self.min_support.to_string());
+        let mut settings = vec![("space", "products".into()), ("degree", degree), ("min-support", support)];
+        settings.extend(self.allowed.as_deref().map(only));
+        settings
     }
 
     fn aliases(&self, features: &[Feature], most: usize) -> Result<Vec<Vec<Feature>>> {
