@@ -180,7 +180,9 @@ impl Columns for Sparse {
             let mut sums = [0.0; 2];
             for k in self.range(position) {
                 let (v, x) = (v[self.indices[k] as usize], self.values.get(k));
-                sums[usize::from(v < 0.0)] += v.abs() * x * x;
+                // Each has a part, be it 0: there is nothing to guess, and both sums are under way at once.
+                sums[0] += v.max(0.0) * x * x;
+                sums[1] += (-v).max(0.0) * x * x;
             }
             sums
         };
@@ -197,6 +199,18 @@ impl Columns for Sparse {
                 rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x.into()))
             }
             Values::F64(x) => rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x)),
+        }
+    }
+
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        let at = self.range(position);
+        let rows = &self.indices[at.clone()];
+        match self.values {
+            Values::Ones => rows.iter().for_each(|&row| counts[row as usize] += 1),
+            _ => rows
+                .iter()
+                .zip(at)
+                .for_each(|(&row, k)| counts[row as usize] += u32::from(self.values.get(k) != 0.0)),
         }
     }
 

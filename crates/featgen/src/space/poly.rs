@@ -11,8 +11,8 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -49,6 +49,15 @@ const ROUNDING: f64 = 1e-9;
 /// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 1 << 12;
+
+/// Sums that are kept at once while rows are read from the first to the last: as many as stay in a cache.
+const ROOM: usize = 1 << 18;
+/// Features that a thread takes together, at least: a list of the best is made for them.
+const FEWEST_TOGETHER: usize = 16;
+/// Rows are read from the first to the last where so many rows, or fewer, have one value of the features at hand.
+const PER_ROW: usize = 4;
+/// Work is reported when there is this much.
+const WORTH_REPORTING: usize = 1 << 16;
 
 const ADVICE: &str = "name the features that may be multiplied with --only";
 
@@ -226,6 +235,8 @@ fn one_signed(inputs: &Inputs<'_>) -> bool {
 struct Search<'a> {
     space: &'a PolySpace<'a>,
     v: &'a [f64],
+    /// Which instances have dual weight: asked for often, so that it matters how small it is.
+    weighs: Vec<bool>,
     /// Positions of the features that may be in a pair worth looking at, by falling bound.
     order: Vec<u32>,
     /// Their bounds.
@@ -234,6 +245,8 @@ struct Search<'a> {
     tops: Tops<Item>,
     taken: &'a [Item],
     work: Work<'a>,
+    /// Sums that no thread uses, all 0.
+    spare: Mutex<Vec<Vec<f64>>>,
 }
 
 impl<'a> Search<'a> {
@@ -246,7 +259,9 @@ impl<'a> Search<'a> {
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
         let (order, rows, work) = (Vec::new(), RankedRows::default(), Work::new(&space.limits, ADVICE));
-        let mut search = Self { space, v, order, bounds: Vec::new(), rows, tops, taken, work };
+        let weighs = v.iter().map(|v| *v != 0.0).collect();
+        let spare = Mutex::default();
+        let mut search = Self { space, v, weighs, order, bounds: Vec::new(), rows, tops, taken, work, spare };
         let least = search.least_partner(largest);
         search.order = (0..bounds.len() as u32)
             .into_par_iter()
@@ -272,7 +287,7 @@ impl<'a> Search<'a> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
         let columns = self.space.inputs.columns();
         self.rows =
-            RankedRows::new(columns, &self.order, columns.all_ones(), |row| self.v[row as usize] != 0.0);
+            RankedRows::new(columns, &self.order, columns.all_ones(), |row| self.weighs[row as usize]);
         while first < self.order.len() {
             // Later features have smaller bounds: if the largest partner is not enough, none is.
             if self.bounds[0] < self.least_partner(self.bounds[first]) {
@@ -296,13 +311,13 @@ impl<'a> Search<'a> {
 
     /// The columns of some features, without instances that have no dual weight.
     fn columns(&self, ranks: Range<usize>) -> Vec<Vec<(u32, f64)>> {
+        let columns = self.space.inputs.columns();
         let one = |&position: &u32| {
             let mut entries = Vec::new();
-            self.space.inputs.columns().gather(&[position as usize])[0].each_nonzero(|row, x| {
-                if self.v[row as usize] != 0.0 {
-                    entries.push((row, x));
-                }
-            });
+            if !columns.short_column(position as usize, usize::MAX, &mut entries) {
+                columns.gather(&[position as usize])[0].each_nonzero(|row, x| entries.push((row, x)));
+            }
+            entries.retain(|&(row, x)| self.weighs[row as usize] && x != 0.0);
             entries
         };
         self.order[ranks].par_iter().map(one).collect()
@@ -312,45 +327,166 @@ impl<'a> Search<'a> {
     fn score(&self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
         let width = first + columns.len();
         let budget = self.tops.best.capacity();
-        let start = || (Tops::new(budget), 0, vec![0.0; width]);
-        let pivots = columns.par_iter().enumerate().with_min_len(1);
-        let done = pivots.try_fold(start, |(mut tops, pairs, mut sums), (k, column)| {
-            let more = self.score_pivot(first + k, column, &mut sums, &mut tops)?;
-            Ok((tops, pairs + more, sums))
-        });
-        let done = done.map(|part| part.map(|(tops, pairs, _)| (tops, pairs)));
-        done.try_reduce(|| (Tops::new(budget), 0), |(a, p), (b, q)| Ok((a.merge(b), p + q)))
+        let share = columns.len().div_ceil(rayon::current_num_threads());
+        let together = share.min((ROOM / width).max(FEWEST_TOGETHER));
+        let parts = columns.par_chunks(together).enumerate();
+        let score = |(k, columns): (usize, &[Vec<(u32, f64)>])| {
+            let first = first + k * together;
+            let values: usize = columns.iter().map(Vec::len).sum();
+            let by_rows = columns.len() * width <= ROOM && values >= self.v.len() / PER_ROW;
+            let (mut tops, mut sums) =
+                (Tops::new(budget), self.spare_sums(if by_rows { ROOM } else { width }));
+            let mut pairs = 0;
+            if by_rows {
+                pairs += self.score_by_rows(first..first + columns.len(), &mut sums, &mut tops)?;
+            } else {
+                for (rank, column) in (first..).zip(columns) {
+                    pairs += self.score_by_column(rank, column, &mut sums, &mut tops)?;
+                }
+            }
+            self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
+            Ok((tops, pairs))
+        };
+        let none = || (Tops::new(budget), 0);
+        parts.map(score).try_reduce(none, |(a, p), (b, q)| Ok((a.merge(b), p + q)))
     }
 
-    /// One feature with those of smaller rank; `sums` are all 0 before and after.
-    fn score_pivot(
+    /// At least so many sums, all 0.
+    fn spare_sums(&self, width: usize) -> Vec<f64> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = spare.pop().unwrap_or_default();
+        if sums.len() < width {
+            sums.resize(width.next_power_of_two(), 0.0);
+        }
+        sums
+    }
+
+    /// How many of the features before this one may matter beside it.
+    fn partners(&self, rank: usize) -> usize {
+        let least = self.least_partner(self.bounds[rank]);
+        self.bounds[..rank].partition_point(|&m| m >= least)
+    }
+
+    /// Some frequent features with those of smaller rank: all rows are read, one after the other. `sums` are all 0 before
+    /// and after. Each sum is added up as [`score_by_column`](Self::score_by_column) does it, to the last digit.
+    fn score_by_rows(&self, ranks: Range<usize>, sums: &mut [f64], tops: &mut Tops<Item>) -> Result<u128> {
+        let partners: Vec<usize> = ranks.clone().map(|rank| self.partners(rank)).collect();
+        let width = partners.iter().copied().max().unwrap_or(0);
+        let mut read = 0;
+        for (row, &v) in (0..).zip(self.v) {
+            let there = self.rows.ranks(row);
+            let begin = there.partition_point(|&rank| (rank as usize) < ranks.start);
+            for (at, &rank) in there.iter().enumerate().skip(begin) {
+                let Some(&partners) = partners.get(rank as usize - ranks.start) else { break };
+                let pull = v * self.rows.value(row, at);
+                let sums = &mut sums[(rank as usize - ranks.start) * width..][..width];
+                read += self.rows.each_below(row, at, partners as u32, |rank, x| sums[rank] += pull * x);
+            }
+            if read >= WORTH_REPORTING {
+                self.work.add(std::mem::take(&mut read) as u64)?;
+            }
+        }
+        self.work.add(read as u64)?;
+        let mut pairs = 0;
+        for (k, &partners) in partners.iter().enumerate() {
+            for partner in 0..partners {
+                pairs += self.take(ranks.start + k, partner, &mut sums[k * width + partner], tops);
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// One feature with those of smaller rank: the rows where it is not 0 are read. `sums` are all 0 before and after.
+    fn score_by_column(
         &self,
         rank: usize,
         column: &[(u32, f64)],
         sums: &mut [f64],
         tops: &mut Tops<Item>,
     ) -> Result<u128> {
-        let least = self.least_partner(self.bounds[rank]);
-        let partners = self.bounds[..rank].partition_point(|&m| m >= least);
+        let partners = self.partners(rank);
         let mut read = 0;
         for &(row, x) in column {
             let pull = self.v[row as usize] * x;
-            let count = self.rows.ranks(row).partition_point(|&rank| (rank as usize) < partners);
-            self.rows.each(row, count, |rank, x| sums[rank] += pull * x);
-            read += count;
+            read += self.rows.each_below(row, usize::MAX, partners as u32, |rank, x| sums[rank] += pull * x);
         }
         self.work.add(read as u64)?;
-        let coefficient = self.space.coefficient(Item::Product(0, 1));
         let mut pairs = 0;
-        for (partner, sum) in sums[..partners].iter_mut().enumerate().filter(|(_, sum)| **sum != 0.0) {
-            pairs += 1;
-            let score = coefficient * sum.abs();
-            *sum = 0.0;
-            if score >= tops.threshold() && score >= self.tops.threshold() {
-                let (a, b) = (self.order[rank], self.order[partner]);
-                tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
+        // Sums are looked at where they were added to, or all in a row if that is less.
+        if read >= partners {
+            (0..partners).for_each(|partner| pairs += self.take(rank, partner, &mut sums[partner], tops));
+        } else {
+            for &(row, _) in column {
+                self.rows.each_below(row, usize::MAX, partners as u32, |partner, _| {
+                    pairs += self.take(rank, partner, &mut sums[partner], tops);
+                });
             }
         }
         Ok(pairs)
+    }
+
+    /// Takes the sum of a pair, which becomes 0, and offers the pair; returns whether there was a sum.
+    #[inline]
+    fn take(&self, rank: usize, partner: usize, sum: &mut f64, tops: &mut Tops<Item>) -> u128 {
+        let sum = std::mem::take(sum);
+        if sum == 0.0 {
+            return 0;
+        }
+        let score = self.space.coefficient(Item::Product(0, 1)) * sum.abs();
+        if score >= tops.threshold() && score >= self.tops.threshold() {
+            let (a, b) = (self.order[rank], self.order[partner]);
+            tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
+        }
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Sparse, Values};
+
+    /// Columns of 600 rows, frequent and rare ones: one of them begins with every row.
+    fn columns() -> Sparse {
+        let (mut pointers, mut indices, mut reals) = (vec![0], Vec::new(), Vec::new());
+        for step in (1..40).chain([97, 150, 299, 431]) {
+            indices.extend((step % 7..600).step_by(step as usize));
+            reals.extend((reals.len()..indices.len()).map(|k| ((k * k) % 17) as f64 * 0.37 - 1.3));
+            pointers.push(indices.len() as u64);
+        }
+        let ids = (0..pointers.len() as u64 - 1).collect();
+        Sparse::new(600, 50, ids, pointers, indices, Values::F64(reals)).unwrap()
+    }
+
+    #[test]
+    fn by_rows_and_by_columns_are_the_same_to_the_last_digit() {
+        let columns = columns();
+        let v: Vec<f64> = (0..600).map(|i| if i % 5 == 0 { 0.0 } else { f64::sin(i as f64) }).collect();
+        for exhaustive in [false, true] {
+            let space = PolySpace::new(Inputs::over(&columns), 0.7, 1.0).unwrap();
+            let space = if exhaustive { space.exhaustive() } else { space };
+            let (tops, bounds) = space.score_squares(&v, Tops::new(30), &[]);
+            let mut search = Search::new(&space, &v, bounds, tops, &[]);
+            let order = search.order.clone();
+            search.rows = RankedRows::new(&columns, &order, false, |row| v[row as usize] != 0.0);
+            let pivots = search.columns(0..order.len());
+            for (rank, pivot) in (0..).zip(&pivots) {
+                pivot.iter().for_each(|&(row, x)| _ = search.rows.push(row, rank, x));
+            }
+            for ranks in [0..order.len(), 3..11, 20..order.len() - 1] {
+                let (mut by_rows, mut by_columns) = (Tops::new(30), Tops::new(30));
+                let mut sums = vec![0.0; order.len() * order.len()];
+                let pairs = search.score_by_rows(ranks.clone(), &mut sums, &mut by_rows).unwrap();
+                let mut expected = 0;
+                for rank in ranks {
+                    expected +=
+                        search.score_by_column(rank, &pivots[rank], &mut sums, &mut by_columns).unwrap();
+                }
+                assert!(pairs == expected && pairs > 0);
+                assert!(sums.iter().all(|&sum| sum == 0.0));
+                let kept = |tops: Tops<Item>| [tops.best.into_sorted(), tops.fresh.into_sorted()];
+                assert_eq!(kept(by_rows), kept(by_columns));
+            }
+        }
     }
 }
