@@ -83,6 +83,11 @@ pub trait Columns: Send + Sync {
         self.rows()
     }
 
+    /// Adds 1 to `counts[i]` for every instance `i` whose value in the column at `position` is not 0.
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        self.gather(&[position])[0].each_nonzero(|row, _| counts[row as usize] += 1);
+    }
+
     /// Puts the rows and values of the column at `position` into `out` if it has at most `most`; says whether it has.
     fn short_column(&self, _position: usize, _most: usize, _out: &mut Vec<(u32, f64)>) -> bool {
         false

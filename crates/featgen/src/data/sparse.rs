@@ -158,6 +158,10 @@ impl Columns for Sparse {
         self.view().short_column(position, most, out)
     }
 
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        self.view().tally(position, counts);
+    }
+
     fn all_ones(&self) -> bool {
         self.view().all_ones()
     }
@@ -331,7 +335,9 @@ impl Columns for SparseView<'_> {
             let mut sums = [0.0; 2];
             for k in self.range(position) {
                 let (v, x) = (v[self.indices[k] as usize], self.values.get(k));
-                sums[usize::from(v < 0.0)] += v.abs() * x * x;
+                // Each has a part, be it 0: there is nothing to guess, and both sums are under way at once.
+                sums[0] += v.max(0.0) * x * x;
+                sums[1] += (-v).max(0.0) * x * x;
             }
             sums
         };
@@ -350,6 +356,18 @@ impl Columns for SparseView<'_> {
 
     fn filled(&self, position: usize) -> usize {
         self.range(position).len()
+    }
+
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        let at = self.range(position);
+        let rows = &self.indices[at.clone()];
+        match self.values {
+            ValuesView::Ones => rows.iter().for_each(|&row| counts[row as usize] += 1),
+            _ => rows
+                .iter()
+                .zip(at)
+                .for_each(|(&row, k)| counts[row as usize] += u32::from(self.values.get(k) != 0.0)),
+        }
     }
 
     fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {

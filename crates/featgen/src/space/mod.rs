@@ -1,7 +1,6 @@
 //! Who proposes features. A space knows features and their scores; whether it stores them is its own affair.
 
 mod additive;
-mod blocks;
 mod feature;
 mod group;
 mod groupfile;

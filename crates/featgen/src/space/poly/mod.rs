@@ -1,0 +1,236 @@
+//! All products of two input features, with the inputs themselves and a constant, as the kernel `(gamma x.z + r)^2`
+//! weighs them: r; sqrt(2 gamma r) x_j; gamma x_j^2; sqrt(2) gamma x_j x_k. There may be 10^13 of them; few are looked at.
+//!
+//! The score of a pair is `|sum_i v_i x_ij x_ik|`, by Cauchy and Schwarz at most `m_j m_k` with `m_j^2 = sum_i |v_i| x_ij^2`.
+//! If no feature has values of both signs, the terms of the sum are positive where `v_i` is, or the other way round, so
+//! that `m_j^2` may be the larger of the sums over positive and over negative `v_i`.
+//!
+//! Features come in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that
+//! same order: a row is read until its features are too small for the pair to be among the best, and the search ends with
+//! the first feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
+//! Where most values are not 0, the same goes by blocks of features instead of rows.
+
+mod blocks;
+mod search;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use self::search::Search;
+use super::topb::Tops;
+use super::work::MOST_WORK;
+use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
+use crate::digest::digest;
+use crate::error::{Error, Result};
+
+/// The features of the polynomial kernel of degree two.
+pub struct PolySpace<'a> {
+    inputs: Inputs<'a>,
+    gamma: f64,
+    coef0: f64,
+    /// Positions of the inputs that may form products; all if `None`.
+    factors: Option<Vec<bool>>,
+    pruned: bool,
+    /// Whether no feature has values of both signs.
+    one_signed: bool,
+    most_work: u64,
+}
+
+/// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Input(u32),
+    Constant,
+    Product(u32, u32),
+}
+
+/// Room for rounding between a bound and what it bounds.
+const ROUNDING: f64 = 1e-9;
+
+impl<'a> PolySpace<'a> {
+    /// Products of the features of `inputs` for the kernel `(gamma x.z + coef0)^2`.
+    pub fn new(inputs: Inputs<'a>, gamma: f64, coef0: f64) -> Result<Self> {
+        if !(gamma.is_finite() && gamma > 0.0) {
+            return Err(Error::parameter("gamma", format!("must be a finite number above 0, not {gamma}")));
+        }
+        if !(coef0.is_finite() && coef0 >= 0.0) {
+            return Err(Error::parameter(
+                "coef0",
+                format!("must be a finite number of at least 0, not {coef0}"),
+            ));
+        }
+        if u32::try_from(inputs.columns().len()).is_err() {
+            return Err(Error::Data("more columns than products can be made of".into()));
+        }
+        let one_signed = one_signed(&inputs);
+        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed, most_work: MOST_WORK })
+    }
+
+    /// Lets only these inputs, given by their ids, form products and squares.
+    pub fn only(mut self, ids: impl IntoIterator<Item = u64>) -> Self {
+        self.factors = Some(self.inputs.marked(ids));
+        self
+    }
+
+    /// Values that a worst case may read before it is given up with an error [default: [`MOST_WORK`]].
+    pub fn most_work(mut self, values: u64) -> Self {
+        self.most_work = values;
+        self
+    }
+
+    /// Looks at every pair that occurs, whatever its bound, for comparison. The result is the same.
+    pub fn exhaustive(mut self) -> Self {
+        self.pruned = false;
+        self
+    }
+
+    fn coefficient(&self, item: Item) -> f64 {
+        match item {
+            Item::Input(_) => (2.0 * self.gamma * self.coef0).sqrt(),
+            Item::Constant => self.coef0,
+            Item::Product(j, k) if j == k => self.gamma,
+            Item::Product(..) => std::f64::consts::SQRT_2 * self.gamma,
+        }
+    }
+
+    fn feature(&self, item: Item) -> Feature {
+        let id = |position: u32| self.inputs.columns().id(position as usize);
+        match item {
+            Item::Input(j) => Feature::Input(id(j)),
+            Item::Constant => Feature::Product(Vec::new()),
+            Item::Product(j, k) => Feature::Product(vec![id(j), id(k)]),
+        }
+    }
+
+    fn item(&self, candidate: &Candidate) -> Option<Item> {
+        let Candidate::Feature(feature) = candidate else { return None };
+        let position = |id: u64| self.inputs.columns().position(id).map(|p| p as u32);
+        match feature {
+            Feature::Input(id) => position(*id).map(Item::Input),
+            Feature::Product(ids) => match ids[..] {
+                [] => Some(Item::Constant),
+                [j, k] if j <= k => Some(Item::Product(position(j)?, position(k)?)),
+                _ => None,
+            },
+            Feature::Step(_) | Feature::Wave(_) => None,
+        }
+    }
+
+    fn is_factor(&self, position: usize) -> bool {
+        self.factors.as_ref().is_none_or(|factors| factors[position])
+    }
+
+    /// Offers the constant and the inputs.
+    fn score_inputs(&self, v: &[f64], tops: Tops<Item>, taken: &[Item]) -> Result<Tops<Item>> {
+        let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
+        let budget = tops.best.capacity();
+        let best_of = |range: Range<usize>, sums: &[f64]| {
+            let mut tops = Tops::new(budget);
+            for (position, sum) in range.zip(sums) {
+                tops.offer(linear * sum.abs(), Item::Input(position as u32), taken);
+            }
+            tops
+        };
+        let mut tops = match self.inputs.pulls(v, best_of, Tops::merge)? {
+            Some(inputs) => tops.merge(inputs),
+            None => tops,
+        };
+        let sum = crate::ordered::sum(v.len(), |i| v[i]);
+        tops.offer(constant * sum.abs(), Item::Constant, taken);
+        Ok(tops)
+    }
+
+    /// Offers the squares; returns the bound `m` of every input that may be a factor.
+    fn score_squares(
+        &self,
+        v: &[f64],
+        mut tops: Tops<Item>,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, Vec<f64>)> {
+        let columns = self.inputs.columns();
+        let batch = columns.batch();
+        let mut bounds = vec![0.0; columns.len()];
+        let squares = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
+            self.inputs.go_on()?;
+            let first = b * batch;
+            let mut tops = Tops::new(tops.best.capacity());
+            let sums = columns.square_dots(first..first + bounds.len(), v);
+            // No score of a pair is above the larger of these.
+            self.inputs.check(first, &sums.iter().map(|[up, down]| up + down).collect::<Vec<_>>())?;
+            for (k, [up, down]) in sums.into_iter().enumerate() {
+                let position = first + k;
+                if self.is_factor(position) {
+                    let item = Item::Product(position as u32, position as u32);
+                    tops.offer(self.gamma * (up - down).abs(), item, taken);
+                    bounds[k] = if self.one_signed { up.max(down) } else { up + down }.sqrt();
+                }
+            }
+            Ok(tops)
+        });
+        if let Some(squares) = squares.try_reduce_with(|a, b| Ok(a.merge(b))) {
+            tops = tops.merge(squares?);
+        }
+        Ok((tops, bounds))
+    }
+}
+
+impl FeatureSpace for PolySpace<'_> {
+    fn inputs(&self) -> &Inputs<'_> {
+        &self.inputs
+    }
+
+    fn size(&self) -> u128 {
+        let m = u128::from(self.inputs.dimension());
+        let factors =
+            self.factors.as_ref().map_or(m, |factors| factors.iter().filter(|f| **f).count() as u128);
+        1 + m + factors * (factors + 1) / 2
+    }
+
+    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+        let mut taken: Vec<Item> = taken.iter().filter_map(|candidate| self.item(candidate)).collect();
+        taken.sort_unstable();
+        let tops = self.score_inputs(v, Tops::new(budget), &taken)?;
+        let (tops, bounds) = self.score_squares(v, tops, &taken)?;
+        let factors = bounds.iter().filter(|&&m| m > 0.0).count();
+        let inputs = 1 + self.inputs.columns().len() + factors;
+        let mut search = Search::new(self, v, bounds, tops, &taken);
+        let pairs = search.run()?;
+        let tops = search.into_best();
+        Ok(WorstCase::new(tops, inputs as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
+    }
+
+    fn group(&self, candidate: &Candidate) -> Result<Group> {
+        let mut group = Group::alone(candidate)?;
+        let item = self.item(candidate).ok_or_else(|| Error::Data(format!("no feature {candidate:?}")))?;
+        group.scale = self.coefficient(item);
+        Ok(group)
+    }
+
+    fn settings(&self) -> Settings {
+        let (gamma, coef0) = (self.gamma.to_string(), self.coef0.to_string());
+        let mut settings = vec![("space", "poly2".into()), ("gamma", gamma), ("coef0", coef0)];
+        settings.extend(self.factors.as_deref().map(only));
+        // The result is the same, but not how much was looked at.
+        settings.extend((!self.pruned).then(|| ("exhaustive", String::new())));
+        settings
+    }
+}
+
+/// The setting of a space in which only the marked inputs may be multiplied.
+pub(super) fn only(marked: &[bool]) -> (&'static str, String) {
+    let count = marked.iter().filter(|m| **m).count();
+    ("only", format!("of {count} features with checksum {:016x}", digest(marked)))
+}
+
+/// Whether no feature has values of both signs.
+fn one_signed(inputs: &Inputs<'_>) -> bool {
+    let columns = inputs.columns();
+    let one = |position: usize| {
+        let signs = |[below, above]: [bool; 2], x: f64| [below || x < 0.0, above || x > 0.0];
+        let column = &columns.gather(&[position])[0];
+        column.entries().fold([false; 2], |seen, (_, x)| signs(seen, x)) != [true; 2]
+    };
+    columns.all_ones() || (0..columns.len()).into_par_iter().all(one)
+}
