@@ -12,7 +12,7 @@ use featgen::data::ClassWeights;
 use featgen::data::read::Reader;
 use featgen::{Error, Machine};
 
-pub(crate) use convert::ConvertArgs;
+pub(crate) use convert::{ConvertArgs, Size};
 pub(crate) use space::{GroupingArgs, SpaceArgs, SpaceKind};
 
 #[derive(Parser)]
@@ -94,6 +94,13 @@ pub(crate) struct TrainArgs {
 
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
+
+    /// Bound on memory, such as 1GB, for data that are mapped: a store, or a plain .npy
+    ///
+    /// What would need more is refused before it begins. Pages of mapped data are not counted: the system gives and takes
+    /// them as it likes.
+    #[arg(long, value_name = "SIZE", help_heading = "Input")]
+    pub(crate) memory: Option<Size>,
 
     /// Print the result as one JSON object, and nothing else, on standard output
     #[arg(long, help_heading = "Output")]
