@@ -125,7 +125,7 @@ fn same_from_everywhere(what: &str, machine: &Machine, space: &dyn FeatureSpace,
     let whole = machine.fit_observed(space, labels, &mut copies).unwrap();
     assert!(whole.to_json() == expected, "{what}: another model because of checkpoints");
     assert!(copies.resumed.is_none() && copies.failed.is_empty(), "{what}");
-    assert!(copies.files.len() >= whole.rounds.len() && whole.rounds.len() > 1, "{what}");
+    assert!(copies.files.len() >= whole.rounds.len() && !whole.rounds.is_empty(), "{what}");
     assert!(fs::read(&path).unwrap() == *copies.files.last().unwrap(), "{what}: the last one stays");
     let last = copies.files.len() - 1;
     for (k, file) in copies.files.iter().enumerate() {
@@ -161,7 +161,7 @@ fn every_way_goes_on(space: usize) {
             turns += same_from_everywhere(&what, &machine, &*make(Inputs::over(&*columns)), &labels);
         }
     }
-    assert!(turns > 2 * WAYS.len());
+    assert!(turns > 3 * 2 * WAYS.len(), "{name}: {turns} turns");
 }
 
 #[test]
