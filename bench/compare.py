@@ -439,16 +439,56 @@ def case_reading(bench: Bench) -> dict:
     return {"title": f"reading svmlight text, {megabytes:.0f} MB, 315,000 x 1,000,000", "rows": rows, "notes": notes}
 
 
+def case_products(bench: Bench) -> dict | None:
+    """All products of two pixels: searched by featgen, written down for LIBLINEAR, in a process of its own."""
+    folder = bench.data / "mnist38"
+    if not folder.is_dir():
+        print(f"products: skipped, no folder {folder}", file=sys.stderr)
+        return None
+    train, test = (str(folder / f"{part}.svm.zst") for part in ("train", "test"))
+    common = ["--space", "poly2", "-B", 10, "-C", 1, "--gamma", 1]
+    runs = {f"featgen, {k} products": [*common, "--features", k] for k in (240, 100)}
+    peer, model = "PolynomialFeatures, LIBLINEAR -s 5", WORK / "model.json"
+    rows = {who: Row(who) for who in [*(runs if bench.featgen else ()), peer]}
+
+    def featgen_run(who: str) -> float:
+        result = bench.featgen.train([train], *runs[who], model=model)
+        row = rows[who]
+        row.features, row.peak = len(result["selected"]), result["peak"]
+        row.cpu = min(result["cpu"], row.cpu or result["cpu"])
+        row.accuracy = row.accuracy or bench.featgen.accuracy(model, [test])
+        return fit_seconds(result)
+
+    def peer_run() -> float:
+        out, peak = run_measured([sys.executable, str(ROOT / "bench" / "poly_peer.py"), train, test, "0.0105"])
+        result, row = json.loads(out), rows[peer]
+        row.features, row.accuracy, row.peak = result["features"], result["accuracy"], peak
+        row.cpu = min(result["cpu"], row.cpu or result["cpu"])
+        return result["seconds"]
+
+    contenders: dict[str, Callable[[], float]] = {}
+    if bench.featgen:
+        contenders |= {who: lambda who=who: featgen_run(who) for who in runs}
+    contenders[peer] = peer_run
+    best = bench.best_of(contenders)
+    reference = best[next(iter(runs))] if bench.featgen else None
+    for who, row in rows.items():
+        row.seconds = best[who]
+        row.ratio = best[who] / reference if reference else None
+    return {"title": "mnist38, all products of two: 11982 x 308,505", "rows": list(rows.values())}
+
+
 CASES: dict[str, Callable[[Bench], dict | None]] = {
     "synth4096": case_synth4096,
     "news20_libsvm": case_news20_libsvm,
     "news20_2gram": case_news20_2gram,
     "mnist38": case_mnist38,
     "reading": case_reading,
+    "products": case_products,
     "groups2048": case_groups2048,
     "synth65536": case_synth65536,
 }
-LARGE = ("groups2048", "synth65536")
+LARGE = ("products", "groups2048", "synth65536")
 
 
 # ---- output
@@ -485,7 +525,7 @@ def save(results: dict[str, dict], path: Path) -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"which to run: {', '.join(CASES)}")
-    parser.add_argument("--large", action="store_true", help=f"run {' and '.join(LARGE)} too (10 GiB on disk)")
+    parser.add_argument("--large", action="store_true", help=f"run {', '.join(LARGE)} too (10 GiB on disk, 9 GiB of memory)")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the real data")
     parser.add_argument("--featgen", type=Path, help="the command to measure; built from this repository by default")
     parser.add_argument("--peers", action="store_true", help="run the peers alone, on synthetic data made by numpy")

@@ -18,7 +18,8 @@ cores = json.loads(sys.argv[1])
 if cores: os.sched_setaffinity(0, cores)
 child = subprocess.Popen(sys.argv[2:])
 _, status, usage = os.wait4(child.pid, 0)
-print("peak", usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024), file=sys.stderr)
+peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+print("measured", peak, usage.ru_utime + usage.ru_stime, file=sys.stderr)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 
@@ -30,13 +31,19 @@ def build() -> Path:
     return target / "release" / "featgen"
 
 
-def run_measured(command: list[str], cores: set[int] | None = None) -> tuple[str, int]:
-    """Runs a command, on `cores` only if given; returns its standard output and its peak memory in bytes."""
+def run_clocked(command: list[str], cores: set[int] | None = None) -> tuple[str, int, float]:
+    """Runs a command, on `cores` only if given; its standard output, its peak memory in bytes, its processor seconds."""
     wrapped = [sys.executable, "-I", "-S", "-c", WRAPPER, json.dumps(sorted(cores or ()))] + command
     done = subprocess.run(wrapped, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr.strip()}")
-    return done.stdout, int(done.stderr.rsplit("peak", 1)[1])
+    peak, cpu = done.stderr.rsplit("measured", 1)[1].split()
+    return done.stdout, int(peak), float(cpu)
+
+
+def run_measured(command: list[str], cores: set[int] | None = None) -> tuple[str, int]:
+    """The same without the processor seconds."""
+    return run_clocked(command, cores)[:2]
 
 
 class Featgen:
@@ -48,14 +55,14 @@ class Featgen:
     def train(
         self, data: list[str], *options: str | float, model: Path | None = None, cores: set[int] | None = None
     ) -> dict[str, Any]:
-        """`featgen train --json`; `data` is the file with the options that belong to it. Adds the key "peak"."""
+        """`featgen train --json`; `data` is the file with the options that belong to it. Adds "peak" and "cpu", of the process."""
         command = [str(self.path), "train", *data, "--json", *map(str, options)]
         if "--threads" not in command:
             command += ["--threads", str(self.threads)]
         if model:
             command += ["-o", str(model)]
-        out, peak = run_measured(command, cores)
-        return json.loads(out) | {"peak": peak}
+        out, peak, cpu = run_clocked(command, cores)
+        return json.loads(out) | {"peak": peak, "cpu": cpu}
 
     def accuracy(self, model: Path, data: list[str]) -> float:
         """`featgen predict --json`: the accuracy on `data`."""

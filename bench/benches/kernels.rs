@@ -8,7 +8,7 @@ use std::io::Write as _;
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use featgen::data::read::Reader;
 use featgen::data::{Columns, Dense, Layout, Sparse, Values};
-use featgen::space::{FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs};
+use featgen::space::{AdditiveSpace, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace};
 use featgen::{LinearSpace, Machine, synth};
 
 /// Larger than any cache: 256 MiB of f32.
@@ -40,6 +40,8 @@ fn main() {
     let mut criterion = Criterion::default().sample_size(10).configure_from_args();
     dense(&mut criterion);
     sparse(&mut criterion);
+    curves(&mut criterion);
+    products(&mut criterion);
     groups(&mut criterion);
     reading(&mut criterion);
     fitting(&mut criterion);
@@ -91,6 +93,41 @@ fn sparse(criterion: &mut Criterion) {
         score(&mut group, "score", &LinearSpace::over(&columns));
         group.finish();
     }
+}
+
+/// Curves beside the columns that they are over: short sparse ones, longer ones, and dense ones.
+fn curves(criterion: &mut Criterion) {
+    let mut compare = |name: &str, columns: &dyn Columns| {
+        let mut group = criterion.benchmark_group(name);
+        score(&mut group, "score linear", &LinearSpace::over(columns));
+        let space = AdditiveSpace::hik(Inputs::over(columns), 100).expect("no negative values");
+        score(&mut group, "score hik", &space);
+        group.finish();
+    };
+    let mut mix = Mix(7);
+    for (name, each) in [("curves, 10 values a column", 10), ("curves, 500 values a column", 500)] {
+        let count = 2_000_000 / each;
+        let values = (0..count * each).map(|_| mix.real().abs()).collect();
+        compare(name, &sparse_columns(SPARSE_ROWS, count, each, Values::F64(values)));
+    }
+    let (rows, columns) = (4096, 512);
+    let buffer: Vec<f32> = (0..rows * columns).map(|_| mix.real().abs() as f32).collect();
+    for (name, layout) in
+        [("curves, dense by column", Layout::ColumnMajor), ("curves, dense by row", Layout::RowMajor)]
+    {
+        compare(name, &Dense::<f32, _>::new(&buffer[..], rows, columns, layout).expect("right size"));
+    }
+}
+
+/// All products of two of dense features.
+fn products(criterion: &mut Criterion) {
+    let (mut mix, rows, columns) = (Mix(8), 1000, 500);
+    let buffer: Vec<f64> = (0..rows * columns).map(|_| mix.real()).collect();
+    let matrix = Dense::<f64, _>::new(&buffer[..], rows, columns, Layout::ColumnMajor).expect("right size");
+    let mut group = criterion.benchmark_group("products of 500 dense features");
+    let space = PolySpace::new(Inputs::over(&matrix), 1.0, 1.0).expect("valid parameters");
+    score(&mut group, "score", &space);
+    group.finish();
 }
 
 /// Columns of `each` values, spread over the rows.

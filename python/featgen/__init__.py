@@ -1,8 +1,8 @@
 """Selects the few features that matter out of very many, and proves how good the selection is.
 
-featgen is the Feature Generating Machine of Tan, Tsang and Wang (JMLR 2014): each round finds, exactly, the features that
-violate optimality most, and refits. The same search yields a lower bound on the optimum over *all* features, so that
-every result comes with a certified gap.
+featgen is the Feature Generating Machine of Tan, Tsang and Wang (JMLR 2014): each round finds, exactly, the features
+that violate optimality most, and refits. The same search yields a lower bound on the optimum over *all* features, so
+that every result comes with a certified gap.
 
 >>> from sklearn.datasets import load_breast_cancer
 >>> from featgen import FGMClassifier
@@ -21,11 +21,11 @@ from .estimators import FGMClassifier, FGMSelector, load
 from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
 
 __all__ = [
+    "HIK",
     "FGMClassifier",
     "FGMSelector",
     "Gaussian",
     "Groups",
-    "HIK",
     "Intersection",
     "Linear",
     "Poly2",

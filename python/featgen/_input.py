@@ -1,16 +1,6 @@
 """Data of users as the engine takes them: without copies where their layout allows.
 
-======================================  ==============================================================
-input                                   what is copied
-======================================  ==============================================================
-float32, float64; C or Fortran order    nothing, memory-mapped arrays included
-scipy CSC, float32 or float64 values    nothing but the column pointers; 64-bit indices become 32-bit
-scipy CSR                               transposed once: what the values and 32-bit indices take
-pandas, one float dtype                 nothing, where pandas itself holds one block
-polars, pyarrow, mixed dtypes           one dense array by columns
-other dtypes, strided views             one dense array
-======================================  ==============================================================
-"""
+=============================================  ================================================================"""
 
 from __future__ import annotations
 
@@ -30,22 +20,37 @@ ACCEPTED: dict[str, Any] = {
 
 def matrix(X: Any) -> Any:
     """A validated array or sparse matrix, as the engine takes it."""
-    return compressed(X.tocsc()) if sp.issparse(X) else dense(X)
+    if not sp.issparse(X):
+        return dense(X)
+    if X.format == "csr" and X.shape[1] > X.nnz:
+        return some_columns(X, np.unique(X.indices))
+    return compressed(X.tocsc())
 
 
-def some_columns(X: Any, columns: NDArray[np.int64]) -> Any:
+def some_columns(X: Any, columns: NDArray[Any]) -> Any:
     """The same, but of sparse data only some columns, which increase: all that a prediction looks at."""
     if not sp.issparse(X):
         return dense(X)
-    part = compressed(X[:, columns].tocsc())
+    part = compressed(take(X, columns))
     part["shape"], part["ids"] = X.shape, columns.astype(np.uint64)
     return part
+
+
+def take(X: Any, columns: NDArray[Any]) -> Any:
+    """Some columns, which increase, of a CSC or CSR matrix, as CSC. Nothing made on the way is as long as X is wide."""
+    if X.format == "csc" or len(columns) == 0:
+        return X[:, columns].tocsc()
+    at = np.searchsorted(columns, X.indices)
+    at[at == len(columns)] = 0
+    there = columns[at] == X.indices
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[there]
+    return sp.csc_array((X.data[there], (row, at[there])), shape=(X.shape[0], len(columns)))
 
 
 def dense(X: NDArray[Any]) -> NDArray[Any]:
     X = np.asarray(X)
     contiguous = X.flags.c_contiguous or X.flags.f_contiguous
-    return X if contiguous and X.flags.aligned else np.ascontiguousarray(X)
+    return X if contiguous and X.flags.aligned else X.copy(order="C")
 
 
 def compressed(X: Any) -> dict[str, Any]:

@@ -1,75 +1,128 @@
-"""What ``verbose`` shows: one line that grows in a terminal, a table in a notebook, plain lines elsewhere."""
+"""What ``verbose`` shows: one line that moves in a terminal, a table in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
-from collections.abc import Callable
-from html import escape
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from . import _html
+from ._text import percent
 
 Round = dict[str, Any]
 
+#: Seconds between two pictures: many short rounds are not slowed down by being shown.
+_PAUSE = 0.1
 
-def reporter(verbose: int) -> Callable[[Round], None] | None:
-    """A function that shows a round, or None if nothing is to be shown."""
+
+@contextmanager
+def reporter(verbose: int, wanted: int | None = None) -> Iterator[Callable[[Round], None] | None]:
+    """A function that shows a round, or None if nothing is to be shown; ``wanted`` is the number of features asked for."""
     if not verbose:
-        return None
-    if _in_notebook():
-        return _Notebook()
-    if sys.stderr.isatty() and verbose == 1:
-        return _Terminal()
-    return lambda round: print(_line(round), file=sys.stderr)
+        yield None
+    elif _in_notebook():
+        yield from _closed(_Notebook())
+    elif sys.stderr.isatty() and verbose == 1:
+        yield from _closed(_Terminal(wanted))
+    else:
+        yield lambda round: print(_line(round), file=sys.stderr, flush=True)
+
+
+def _closed(moving: _Moving) -> Iterator[_Moving]:
+    try:
+        yield moving
+    finally:
+        moving.close()
 
 
 def _line(round: Round) -> str:
     return (
-        f"round {round['round']}: {round['selected']} features, objective {round['objective']:.6g}, "
-        f"gap {100 * round['gap']:.3g} %, {100 * round['accuracy']:.2f} % right on the training data"
+        f"round {round['round']}: {round['selected']} selected, objective {round['objective']:.4g}, "
+        f"gap {percent(round['gap'])}, accuracy {100 * round['accuracy']:.2f} %"
     )
 
 
-class _Terminal:
-    """Overwrites its line; what the last round leaves stays there."""
+class _Moving:
+    """Shows the latest round, but not too often; ``close`` shows the last one."""
+
+    def __init__(self) -> None:
+        self._shown_at = -_PAUSE
+        self._waiting: Round | None = None
 
     def __call__(self, round: Round) -> None:
-        sys.stderr.write(f"\r\x1b[2K\x1b[36mfeatgen\x1b[0m {_line(round)}")
-        sys.stderr.flush()
+        self._waiting = round
+        if time.monotonic() - self._shown_at >= _PAUSE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting is not None:
+            self._show(self._waiting)
+            self._waiting, self._shown_at = None, time.monotonic()
 
     def close(self) -> None:
+        self._flush()
+
+    def _show(self, round: Round) -> None:
+        raise NotImplementedError
+
+
+class _Terminal(_Moving):
+    """Overwrites its line, which never wraps; what the last round leaves stays there."""
+
+    LONGEST_BAR, SHORTEST_BAR = 16, 4
+
+    def __init__(self, wanted: int | None) -> None:
+        super().__init__()
+        self._wanted = wanted
+        utf = "utf" in (sys.stderr.encoding or "").lower()
+        self._coloured = utf and "NO_COLOR" not in os.environ
+
+    def _show(self, round: Round) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        line = _line(round)
+        room = min(self.LONGEST_BAR, width - len(line) - 1)
+        bar = self._bar(room, round["selected"] / self._wanted) if self._wanted and room >= self.SHORTEST_BAR else ""
+        sys.stderr.write(f"\r\x1b[2K{bar}{line[:width]}")
+        sys.stderr.flush()
+
+    def _bar(self, length: int, share: float) -> str:
+        done = min(length, int(length * share))
+        if not self._coloured:
+            return f"{'=' * done}{'-' * (length - done)} "
+        return f"\x1b[36m{'━' * done}\x1b[90m{'━' * (length - done)}\x1b[0m "
+
+    def close(self) -> None:
+        super().close()
         sys.stderr.write("\n")
+        sys.stderr.flush()
 
 
-class _Notebook:
+class _Notebook(_Moving):
     """A table with a row for each of the last rounds."""
 
     SHOWN = 12
 
     def __init__(self) -> None:
+        super().__init__()
         self._rounds: list[Round] = []
         self._handle: Any = None
 
     def __call__(self, round: Round) -> None:
+        self._rounds = [*self._rounds[1 - self.SHOWN :], round]
+        super().__call__(round)
+
+    def _show(self, round: Round) -> None:
         from IPython.display import HTML, display
 
-        self._rounds.append(round)
-        table = HTML(_table(self._rounds[-self.SHOWN :]))
+        table = HTML(_html.rounds(self._rounds))
         if self._handle is None:
             self._handle = display(table, display_id=True)
         else:
             self._handle.update(table)
-
-
-def _table(rounds: list[Round]) -> str:
-    columns = {
-        "round": lambda r: f"{r['round']}",
-        "features": lambda r: f"{r['selected']}",
-        "objective": lambda r: f"{r['objective']:.6g}",
-        "gap": lambda r: f"{100 * r['gap']:.3g} %",
-        "right": lambda r: f"{100 * r['accuracy']:.2f} %",
-    }
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    rows = ("".join(f"<td>{show(r)}</td>" for show in columns.values()) for r in rounds)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
 def _in_notebook() -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
-from html import escape
 from os import PathLike
 from typing import Any
 
@@ -25,7 +25,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from . import _featgen, _input, spaces
+from . import _featgen, _html, _input, spaces
+from ._checks import given, integer, one_of, real
 from ._progress import reporter
 
 __all__ = ["FGMClassifier", "FGMSelector", "load"]
@@ -37,6 +38,8 @@ DENSE_LIMIT = 1_000_000
 _USUAL_ROUNDS, _USUAL_TOL = 20, 1e-3
 
 _LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
+
+_SOLVERS = ("auto", "newton", "apg", "pg")
 
 
 def _generates(machine: _Machine) -> bool:
@@ -98,8 +101,8 @@ class _Machine(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Training data. Float32 and float64 arrays in C or Fortran order and CSC matrices are used as they are; CSR is
-            transposed once; everything else is converted.
+            Training data. Float32 and float64 arrays in C or Fortran order and CSC matrices are used as they are; CSR
+            is transposed once; everything else is converted.
         y : array-like of shape (n_samples,)
             Labels: any two values.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -113,21 +116,19 @@ class _Machine(SelectorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, **_input.ACCEPTED)
         classes, second = _two_classes(y)
         names = getattr(self, "feature_names_in_", None)
-        report = reporter(self.verbose)
-        model, broken_off = _featgen.fit(
-            _input.matrix(X),
-            None if names is None else list(names),
-            {
-                "classes": tuple(str(c) for c in classes.tolist()),
-                "second": second,
-                "weights": self._weights(X, classes, second, sample_weight),
-            },
-            self._space()._describe(names),
-            self._options(),
-            _both(report, self.callback),
-        )
-        if hasattr(report, "close"):
-            report.close()
+        counts = None if sample_weight is None else _sample_weights(sample_weight, X)
+        target = {
+            "classes": tuple(str(c) for c in classes.tolist()),
+            "second": second,
+            "counts": counts,
+            "weights": self._weights(classes, second, counts),
+        }
+        space = self._space()._describe(spaces.Inputs(X.shape[1], names))
+        options = self._options()
+        names = None if names is None else list(names)
+        with reporter(self.verbose, self.n_features) as report:
+            on_round = _both(report, self.callback)
+            model, broken_off = _featgen.fit(_input.matrix(X), names, target, space, options, on_round)
         self._keep(model, classes)
         if broken_off is not None:
             raise broken_off
@@ -143,40 +144,43 @@ class _Machine(SelectorMixin, BaseEstimator):
         return spaces.Tree(self.groups) if self.tree else spaces.Groups(self.groups)
 
     def _options(self) -> dict[str, Any]:
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(map(repr, _LOSSES))}, not {self.loss!r}")
         open_ended = self.n_features is not None or self.gap is not None
         usual_rounds = open_ended and self.max_rounds == _USUAL_ROUNDS
         usual_tol = open_ended and self.tol == _USUAL_TOL
         return {
-            "n_features": self.n_features,
-            "budget": self.budget,
-            "cost": self.C,
-            "loss": _LOSSES[self.loss],
+            "n_features": integer("n_features", self.n_features),
+            "budget": integer("budget", self.budget),
+            "cost": real("C", given("C", self.C)),
+            "loss": _LOSSES[one_of("loss", self.loss, _LOSSES)],
             "fit_intercept": bool(self.fit_intercept),
-            "max_rounds": None if usual_rounds else self.max_rounds,
-            "tol": None if usual_tol else self.tol,
-            "inner_tol": self.inner_tol,
+            "max_rounds": None if usual_rounds else integer("max_rounds", self.max_rounds),
+            "tol": None if usual_tol else real("tol", self.tol),
+            "inner_tol": real("inner_tol", given("inner_tol", self.inner_tol)),
             "inner_decrease": None,
-            "gap": self.gap,
-            "debias": self.debias,
-            "solver": self.solver,
-            "threads": effective_n_jobs(self.n_jobs),
+            "gap": real("gap", self.gap),
+            "debias": real("debias", self.debias),
+            "solver": one_of("solver", self.solver, _SOLVERS),
+            "threads": _threads(self.n_jobs),
         }
 
     def _weights(
-        self, X: Any, classes: NDArray[Any], second: NDArray[np.bool_], sample_weight: ArrayLike | None
+        self, classes: NDArray[Any], second: NDArray[np.bool_], counts: NDArray[np.float64] | None
     ) -> NDArray[np.float64] | None:
-        if sample_weight is None and self.class_weight is None:
-            return None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
-        if self.class_weight is not None:
-            y = classes[second.astype(np.intp)]
-            by_class = compute_class_weight(
-                self.class_weight, classes=classes, y=y, sample_weight=weights
-            )
-            weights *= by_class[second.astype(np.intp)]
-        return weights
+        """Weights of samples times weights of classes, if there are any."""
+        if self.class_weight is None:
+            return counts
+        if counts is None:
+            counts = np.ones(len(second))
+        codes = second.astype(np.intp)
+        for name, total in zip(classes.tolist(), np.bincount(codes, counts)):
+            if total == 0:
+                raise ValueError(f"no instance of class {name} has a positive weight")
+        weights = compute_class_weight(
+            self.class_weight, classes=classes, y=classes[codes], sample_weight=counts
+        )
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError(f"class_weight: must be finite numbers of at least 0, not {self.class_weight!r}")
+        return counts * weights[codes]
 
     def _keep(self, model: _featgen.Model, classes: NDArray[Any]) -> None:
         """Sets what a fit leaves."""
@@ -211,11 +215,32 @@ class _Machine(SelectorMixin, BaseEstimator):
         coefficients = sp.csr_array((weights[terms], (np.zeros(len(at), dtype=np.intp), at)), shape=shape)
         return coefficients.toarray() if self.n_features_in_ <= DENSE_LIMIT else coefficients
 
+    def _support(self) -> NDArray[np.int64]:
+        """The inputs that anything selected is made of, in order."""
+        inputs = {i for t in self._carrying() for i in self._terms["inputs"][t]}
+        return np.array(sorted(inputs), dtype=np.int64)
+
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[[i for t in self._carrying() for i in self._terms["inputs"][t]]] = True
+        mask[self._support()] = True
         return mask
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
+        """Which inputs were selected, or are factors of products selected.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Whether to return their indices rather than a mask.
+
+        Returns
+        -------
+        support : array
+            A mask of shape (n_features,), or indices.
+        """
+        check_is_fitted(self)
+        return self._support() if indices else self._get_support_mask()
 
     @property
     def selected_(self) -> Any:
@@ -263,14 +288,14 @@ class _Machine(SelectorMixin, BaseEstimator):
         shape = (self.n_iter_, len(features))
         coef = sp.csr_array((path["weights"], path["terms"], path["pointers"]), shape=shape)
 
-        def column(name: str) -> NDArray[Any]:
-            return np.array([round[name] for round in self.rounds_])
+        def column(name: str, kind: type = float) -> NDArray[Any]:
+            return np.array([round[name] for round in self.rounds_], dtype=kind)
 
         return Bunch(
             coef=coef.toarray() if coef.shape[0] * coef.shape[1] <= DENSE_LIMIT else coef,
             features=np.array(features, dtype=object),
             intercept=path["intercepts"],
-            n_features=column("selected"),
+            n_features=column("selected", int),
             objective=column("objective"),
             lower_bound=column("lower_bound"),
         )
@@ -289,9 +314,10 @@ class _Machine(SelectorMixin, BaseEstimator):
             A fitted copy; this one stays as it is.
         """
         check_is_fitted(self)
-        model = self._model.at(n_features)
+        n_features = given("n_features", integer("n_features", n_features))
+        model = self._model.at(n_features) if self.rounds_ else self._model
         if model is None:
-            fewest = min((round["selected"] for round in self.rounds_), default=0)
+            fewest = min(round["selected"] for round in self.rounds_)
             raise ValueError(f"no round had at most {n_features} features: the fewest are {fewest}")
         point = copy.copy(self)
         rounds = self.rounds_
@@ -316,13 +342,17 @@ class _Machine(SelectorMixin, BaseEstimator):
             The columns selected or, where the space makes features such as products, their values.
         """
         check_is_fitted(self)
-        if not _generates(self):
+        made, by_name = _generates(self), self._names_to_find(X) is not None
+        if not made and not by_name and not (sp.issparse(X) and X.shape[1] > DENSE_LIMIT):
             return super().transform(X)
         X = self._validated(X)
-        values = self._model.values(self._needed(X), list(self._carrying()))
-        if sp.issparse(X):
-            return sp.csc_array(values, shape=(X.shape[0], len(self._carrying()))).tocsr()
-        return values
+        chosen = self._carrying() if made else self._support()
+        if len(chosen) == 0:
+            warnings.warn("No features were selected.", UserWarning, stacklevel=2)
+        if made:
+            values = self._model.values(self._needed(X), list(chosen))
+            return sp.csc_array(values, shape=(X.shape[0], len(chosen))).tocsr() if sp.issparse(X) else values
+        return _input.take(X, chosen).tocsr() if sp.issparse(X) else X[:, chosen]
 
     @available_if(_selects_inputs)
     def inverse_transform(self, X: Any) -> Any:
@@ -354,18 +384,48 @@ class _Machine(SelectorMixin, BaseEstimator):
             Products are called by their factors: ``a*b``, ``a^2``.
         """
         check_is_fitted(self)
-        inputs = _check_feature_names_in(self, input_features)
-        if not _generates(self):
-            return inputs[self.get_support()]
-        shown = (_product(inputs[self._terms["inputs"][t]]) for t in self._carrying())
+        inputs = _check_feature_names_in(self, input_features, generate_names=False)
+        if inputs is None:
+            found = {i: name for name, i in self._model.inputs().items()}
+            name = lambda i: found.get(i, f"x{i}")
+        else:
+            name = inputs.__getitem__
+        if _generates(self):
+            shown = (_product([name(i) for i in self._terms["inputs"][t]]) for t in self._carrying())
+        else:
+            shown = (name(i) for i in self._support())
         return np.array(list(shown), dtype=object)
 
     # Data
 
+    def _names_to_find(self, X: Any) -> list[str] | None:
+        """The names of the columns of X, if this model looks for its inputs by name."""
+        return _column_names(X) if getattr(self, "_found_by_name", False) else None
+
     def _validated(self, X: Any) -> Any:
-        if getattr(self, "_found_by_name", False) and _column_names(X) is not None:
-            return check_array(X, **_input.ACCEPTED)
-        return validate_data(self, X, reset=False, **_input.ACCEPTED)
+        names = self._names_to_find(X)
+        if names is None:
+            return validate_data(self, X, reset=False, **_input.ACCEPTED)
+        return self._in_place(check_array(X, **_input.ACCEPTED), names)
+
+    def _in_place(self, X: Any, names: list[str]) -> Any:
+        """Columns where they stood in the training data; those that the model does not look at may be missing."""
+        where = {name: at for at, name in enumerate(names)}
+        used = self._model.inputs()
+        missing = [name for name in used if name not in where]
+        if missing:
+            raise ValueError(f"X lacks columns that the model looks at: {', '.join(missing)}")
+        found = [where[name] for name in used]
+        ids = list(used.values())
+        if found == ids and len(names) == self.n_features_in_:
+            return X
+        shape = (X.shape[0], self.n_features_in_)
+        if sp.issparse(X):
+            part = X[:, found].tocoo()
+            return sp.csr_array((part.data, (part.row, np.array(ids)[part.col])), shape=shape)
+        placed = np.zeros(shape, dtype=X.dtype, order="F")
+        placed[:, ids] = X[:, found]
+        return placed
 
     def _needed(self, X: Any) -> Any:
         used = sorted({i for inputs in self._terms["inputs"] for i in inputs})
@@ -373,9 +433,7 @@ class _Machine(SelectorMixin, BaseEstimator):
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        names = _column_names(X) if getattr(self, "_found_by_name", False) else None
-        X = self._validated(X)
-        return self._model.decision(_input.matrix(X) if names else self._needed(X), names)
+        return self._model.decision(self._needed(self._validated(X)))
 
     # Files and pictures
 
@@ -395,7 +453,7 @@ class _Machine(SelectorMixin, BaseEstimator):
         diagram = super()._html_repr()
         if not hasattr(self, "_model"):
             return diagram
-        return diagram + _summary(self)
+        return diagram + _html.summary(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -446,8 +504,8 @@ _PARAMETERS = """
     verbose : int, default=0
         1 shows progress, 2 a line per round.
     callback : callable, default=None
-        Called with every round, a dictionary as in ``rounds_``. If it returns something true, the run ends with the
-        round at work.
+        Called after every round with a dictionary as in ``rounds_``. If it returns something true, the run ends with the
+        round after it.
 """
 
 _ATTRIBUTES = """
@@ -574,8 +632,8 @@ class FGMClassifier(ClassifierMixin, _Machine):
             In the order of ``classes_``.
         """
         decision = self.decision_function(X, n_features)
-        second = self._model.probability(decision)
-        return np.column_stack([1.0 - second, second])
+        # Of the smaller one, no digits are lost by taking it from 1.
+        return np.column_stack([self._model.probability(f) for f in (-decision, decision)])
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_log_proba(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
@@ -673,10 +731,15 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
 def _two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The two classes, and who is of the second."""
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    try:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        if y.dtype != object:
+            raise
+        raise ValueError("y: labels must all be of one type, such as strings or numbers") from error
     if len(classes) == 1:
-        raise ValueError(f"y has one class only, {classes[0]!r}: two classes are needed")
+        raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: two classes are needed")
     if len(classes) != 2:
         kind = type_of_target(y)
         raise ValueError(
@@ -686,15 +749,28 @@ def _two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 
 def _as_values(classes: Sequence[str]) -> NDArray[Any]:
-    """Classes of a file as numbers or truth values where all are such, else as they are."""
+    """Classes of a file as numbers or truth values where all are such and stay different, else as they are."""
     if set(classes) == {"False", "True"}:
         return np.array([name == "True" for name in classes])
     for kind in (int, float):
         try:
-            return np.array([kind(name) for name in classes])
+            values = [kind(name) for name in classes]
         except ValueError:
             continue
+        if len(set(values)) == len(classes) and np.isfinite(values).all():
+            return np.array(values)
     return np.array(classes)
+
+
+def _sample_weights(sample_weight: ArrayLike, X: Any) -> NDArray[np.float64]:
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return np.ascontiguousarray(weights)
+
+
+def _threads(n_jobs: int | None) -> int:
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(f"n_jobs: must be an integer other than 0, or None, not {n_jobs!r}")
+    return effective_n_jobs(n_jobs)
 
 
 def _column_names(X: Any) -> list[str] | None:
@@ -719,7 +795,7 @@ def _both(
     return on_round
 
 
-def _product(factors: NDArray[Any]) -> str:
+def _product(factors: Sequence[str]) -> str:
     """What a product of these inputs is called: ``a*b``, ``a^2``, ``1``."""
     powers: dict[str, int] = {}
     for factor in factors:
@@ -735,20 +811,3 @@ def _table(columns: dict[str, Any]) -> Any:
             continue
         return frames.DataFrame(columns)
     return {name: np.asarray(values) for name, values in columns.items()}
-
-
-def _summary(machine: _Machine) -> str:
-    """What was selected, as HTML."""
-    shown = 10
-    table = machine.selected_
-    names, weights = list(table["feature"]), list(table["weight"])
-    rows = "".join(
-        f"<tr><td style='text-align:left'>{escape(str(name))}</td><td>{weight:.4g}</td></tr>"
-        for name, weight in zip(names[:shown], weights)
-    )
-    more = f"<tr><td colspan=2>and {len(names) - shown} more</td></tr>" if len(names) > shown else ""
-    certificate = (
-        f"{machine.n_selected_:,} of {machine.n_candidates_:,} selected, "
-        f"certified within {100 * machine.gap_:.3g} % of the optimum over all of them"
-    )
-    return f"<p>{certificate}</p><table><tr><th>feature</th><th>weight</th></tr>{rows}{more}</table>"

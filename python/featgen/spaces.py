@@ -13,7 +13,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["Gaussian", "Groups", "HIK", "Intersection", "Linear", "Poly2", "Products", "Space", "Tree", "by_name"]
+from ._checks import given, integer, one_of, real
+
+__all__ = [
+    "HIK",
+    "Gaussian",
+    "Groups",
+    "Intersection",
+    "Linear",
+    "Poly2",
+    "Products",
+    "Space",
+    "Tree",
+    "by_name",
+]
 
 
 class Space(BaseEstimator):
@@ -22,8 +35,8 @@ class Space(BaseEstimator):
     #: Whether features are made that are not among the inputs, such as products.
     _generates = False
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any] | None:
-        """What the engine is told; ``names`` are those of the inputs."""
+    def _describe(self, inputs: Inputs) -> dict[str, Any] | None:
+        """What the engine is told about a search over these inputs."""
         raise NotImplementedError
 
 
@@ -37,7 +50,7 @@ class Linear(Space):
     FGMClassifier(space=Linear())
     """
 
-    def _describe(self, names: Sequence[str] | None) -> None:
+    def _describe(self, inputs: Inputs) -> None:
         return None
 
 
@@ -65,13 +78,13 @@ class Groups(Space):
         self.weight = weight
         self.singletons = singletons
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any]:
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "groups": _lists(self.groups, names),
+            "groups": _lists(self.groups, inputs),
             "tree": False,
             "format": None,
-            "weight": self.weight,
-            "singletons": self.singletons,
+            "weight": one_of("weight", self.weight, ("none", "sqrt")),
+            "singletons": bool(self.singletons),
         }
 
 
@@ -103,8 +116,10 @@ class Tree(Groups):
         super().__init__(groups, weight, singletons)
         self.format = format
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any]:
-        return {**super()._describe(names), "tree": True, "format": self.format}
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
+        if self.format is not None:
+            one_of("format", self.format, ("lists", "parents", "newick", "paths"))
+        return {**super()._describe(inputs), "tree": True, "format": self.format}
 
 
 class Poly2(Space):
@@ -136,8 +151,12 @@ class Poly2(Space):
         self.coef0 = coef0
         self.only = only
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any]:
-        return {"gamma": self.gamma, "coef0": self.coef0, "only": _only(self.only, names)}
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "gamma": real("gamma", given("gamma", self.gamma)),
+            "coef0": real("coef0", given("coef0", self.coef0)),
+            "only": _only(self.only, inputs),
+        }
 
 
 class Products(Space):
@@ -169,11 +188,11 @@ class Products(Space):
         self.min_support = min_support
         self.only = only
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any]:
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
         return {
-            "degree": self.degree,
-            "min_support": self.min_support,
-            "only": _only(self.only, names),
+            "degree": integer("degree", given("degree", self.degree)),
+            "min_support": integer("min_support", given("min_support", self.min_support)),
+            "only": _only(self.only, inputs),
         }
 
 
@@ -196,8 +215,8 @@ class HIK(Space):
     def __init__(self, levels: int = 100) -> None:
         self.levels = levels
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any]:
-        return {"levels": self.levels, "power": None}
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {"levels": integer("levels", given("levels", self.levels)), "power": None}
 
 
 class Intersection(Space):
@@ -220,8 +239,11 @@ class Intersection(Space):
         self.levels = levels
         self.power = power
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any]:
-        return {"levels": self.levels, "power": self.power}
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {
+            "levels": integer("levels", given("levels", self.levels)),
+            "power": real("power", given("power", self.power)),
+        }
 
 
 class Gaussian(Space):
@@ -248,8 +270,8 @@ class Gaussian(Space):
     def __init__(self, sigma: float | None = None) -> None:
         self.sigma = sigma
 
-    def _describe(self, names: Sequence[str] | None) -> dict[str, Any]:
-        return {"sigma": self.sigma}
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
+        return {"sigma": real("sigma", self.sigma)}
 
 
 _KINDS: dict[str, type[Space]] = {
@@ -266,41 +288,49 @@ def by_name(space: Space | str) -> Space:
     """The space itself, or that of a name with its default parameters."""
     if isinstance(space, Space):
         return space
-    if space in _KINDS:
+    if isinstance(space, str) and space in _KINDS:
         return _KINDS[space]()
     raise ValueError(f"space must be one of {', '.join(map(repr, _KINDS))} or a featgen.Space, not {space!r}")
 
 
-def _lists(groups: Any, names: Sequence[str] | None) -> Any:
-    """Groups as pairs of a name, if there is one, and indices; a file as it is."""
-    if isinstance(groups, (str, PathLike)):
-        return fspath(groups)
-    named = groups.items() if isinstance(groups, Mapping) else ((None, group) for group in groups)
-    index = _Index(names)
-    return [(None if name is None else str(name), index.of(features)) for name, features in named]
+class Inputs:
+    """The inputs of a fit, by number and by name."""
 
-
-def _only(only: Any, names: Sequence[str] | None) -> list[int] | None:
-    return None if only is None else _Index(names).of(only)
-
-
-class _Index:
-    """Finds features by name; those of numbers are these numbers."""
-
-    def __init__(self, names: Sequence[str] | None) -> None:
+    def __init__(self, count: int, names: Sequence[str] | None) -> None:
+        self._count = count
         self._names = names
         self._index: dict[str, int] | None = None
 
-    def of(self, features: Iterable[Any]) -> list[int]:
-        return [self._one(feature) for feature in features]
+    def some(self, parameter: str, features: Any) -> list[int]:
+        """Their indices; features are given by index or by name."""
+        if isinstance(features, str) or not isinstance(features, Iterable):
+            raise ValueError(f"{parameter}: must be a list of features, not {features!r}")
+        return [self._one(parameter, feature) for feature in features]
 
-    def _one(self, feature: Any) -> int:
+    def _one(self, parameter: str, feature: Any) -> int:
         if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool):
-            if feature < 0:
-                raise ValueError(f"feature {feature}: indices count from 0")
+            if not 0 <= feature < self._count:
+                raise ValueError(
+                    f"{parameter}: no feature {feature}: indices are from 0 to {self._count - 1}"
+                )
             return int(feature)
         if self._index is None:
             self._index = {name: i for i, name in enumerate(self._names if self._names is not None else ())}
-        if feature not in self._index:
-            raise ValueError(f"no feature is called {feature!r}")
+        if not isinstance(feature, str) or feature not in self._index:
+            raise ValueError(f"{parameter}: no feature is called {feature!r}")
         return self._index[feature]
+
+
+def _lists(groups: Any, inputs: Inputs) -> Any:
+    """Groups as pairs of a name, if there is one, and indices; a file as it is."""
+    if isinstance(groups, (str, PathLike)):
+        return fspath(groups)
+    if isinstance(groups, Mapping):
+        return [(str(name), inputs.some("groups", features)) for name, features in groups.items()]
+    if not isinstance(groups, Iterable):
+        raise ValueError(f"groups: must be a dictionary, a list of lists or a path, not {groups!r}")
+    return [(None, inputs.some("groups", features)) for features in groups]
+
+
+def _only(only: Any, inputs: Inputs) -> list[int] | None:
+    return None if only is None else inputs.some("only", only)

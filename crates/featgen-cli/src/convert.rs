@@ -15,15 +15,9 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     featgen::files::check_writable(&args.store)?;
     let progress = Progress::talking(&args.talk, None, &Watch::default());
     progress.doing(format!("reading {}", args.data.display()));
-    let mut show = |step: Step| match step {
-        Step::Read { rows, values } => {
-            progress.doing(format!("read {} rows, {} values", count(rows), count(values)));
-        }
-        Step::Written { columns, of } => {
-            progress.doing(format!("written {} of {} columns", count(columns), count(of)));
-        }
-    };
-    let made = store::convert(&args.reader(), &args.data, &args.store, &args.conversion(), &mut show)?;
+    let made = store::convert(&args.reader(), &args.data, &args.store, &args.conversion(), &mut |step| {
+        show(&progress, step)
+    })?;
     progress.finish();
     if !args.talk.quiet {
         let passes = match made.runs {
@@ -41,4 +35,12 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says how far a conversion is.
+pub(crate) fn show(progress: &Progress, step: Step) {
+    progress.doing(match step {
+        Step::Read { rows, values } => format!("read {} rows, {} values", count(rows), count(values)),
+        Step::Written { columns, of } => format!("written {} of {} columns", count(columns), count(of)),
+    });
 }

@@ -1,19 +1,25 @@
-//! `featgen inspect`: what a model holds.
+//! `featgen inspect`: what a model, or a store, holds.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use featgen::Model;
+use featgen::data::store;
 use featgen::model::{Certificate, Round};
 
 use crate::args::InspectArgs;
 use crate::json::{self, Report};
 use crate::numbers::{count, percent, short, small_percent};
+use crate::stored;
 use crate::style::Style;
 use crate::summary;
 use crate::table::Table;
 
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
+    if store::is_store(&args.model) {
+        stored::show(&args.model, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let model = Model::load(&args.model)?;
     if args.json {
         crate::print(|out| json::write(&Report::new(&model, None, None), out))?;

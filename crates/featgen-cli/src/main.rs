@@ -10,6 +10,7 @@ mod numbers;
 mod predict;
 mod progress;
 mod space;
+mod stored;
 mod style;
 mod summary;
 mod synth;

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use featgen::data::Dataset;
+use featgen::data::store::Conversion;
 use featgen::space::Watch;
-use featgen::synth::{Group, Linear, Products, Truth};
+use featgen::synth::{Group, Linear, Products, Set, Truth};
 
 use crate::args::{
     GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
 };
+use crate::convert;
 use crate::progress::Progress;
 
 pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<ExitCode> {
@@ -25,7 +27,9 @@ fn linear(args: &LinearArgs) -> anyhow::Result<ExitCode> {
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Linear { rows, test_rows, features, relevant, density, shift, seed };
     let files = Files::of(set);
-    let command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
+    let train = || if files.is_store() { problem.on_demand(Set::Train) } else { problem.train() };
+    let test = || if files.is_store() { problem.on_demand(Set::Test) } else { problem.test() };
+    let command = write_all(&files, || problem.truth(), train, test)?;
     show_next(&files, relevant, "features", command)
 }
 
@@ -34,7 +38,9 @@ fn group(args: &GroupArgs) -> anyhow::Result<ExitCode> {
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed };
     let files = Files::of(set);
-    let mut command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
+    let train = || if files.is_store() { problem.on_demand(Set::Train) } else { problem.train() };
+    let test = || if files.is_store() { problem.on_demand(Set::Test) } else { problem.test() };
+    let mut command = write_all(&files, || problem.truth(), train, test)?;
     let groups = files.named("groups.txt");
     problem.write_groups(&groups)?;
     command.push(format!("--groups {}", shown(&groups)));
@@ -47,7 +53,7 @@ fn products(args: &ProductsArgs) -> anyhow::Result<ExitCode> {
     let real = values == ValueChoice::Real;
     let problem =
         Products { rows, test_rows, features, per_row, skew, degree, relevant, support, noise, real, seed };
-    let files = Files { prefix: &args.output, as_text: true, test: test_rows > 0 };
+    let files = Files { prefix: &args.output, format: SynthFormat::Svm, test: test_rows > 0 };
     let mut command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
     command.push(match degree {
         2 => "--space poly2".to_owned(),
@@ -59,18 +65,23 @@ fn products(args: &ProductsArgs) -> anyhow::Result<ExitCode> {
 /// Which files are written.
 struct Files<'a> {
     prefix: &'a Path,
-    as_text: bool,
+    /// Never [`SynthFormat::Auto`].
+    format: SynthFormat,
     test: bool,
 }
 
 impl<'a> Files<'a> {
     fn of(args: &'a SetArgs) -> Self {
-        let as_text = match args.format {
-            SynthFormat::Auto => args.density < 1.0,
-            SynthFormat::Svm => true,
-            SynthFormat::Npy => false,
+        let format = match args.format {
+            SynthFormat::Auto if args.density < 1.0 => SynthFormat::Svm,
+            SynthFormat::Auto => SynthFormat::Npy,
+            given => given,
         };
-        Self { prefix: &args.output, as_text, test: args.test_rows > 0 }
+        Self { prefix: &args.output, format, test: args.test_rows > 0 }
+    }
+
+    fn is_store(&self) -> bool {
+        self.format == SynthFormat::Store
     }
 
     fn named(&self, suffix: &str) -> PathBuf {
@@ -98,10 +109,10 @@ fn write_all(
     let progress = Progress::new(None, &Watch::default());
     let mut command = vec!["featgen train".to_owned()];
     progress.doing("making the training set");
-    command.extend(write(train()?, files, "train", ["", "--labels "])?);
+    command.extend(write(&train()?, files, "train", ["", "--labels "], &progress)?);
     if files.test {
         progress.doing("making the test set");
-        command.extend(write(test()?, files, "test", ["--test ", "--test-labels "])?);
+        command.extend(write(&test()?, files, "test", ["--test ", "--test-labels "], &progress)?);
     }
     truth.write(&truth_file)?;
     progress.finish();
@@ -127,14 +138,21 @@ fn show_next(
 ///
 /// The set is let go before the next one is made: together they may not fit in memory.
 fn write(
-    data: Dataset,
+    data: &Dataset,
     files: &Files<'_>,
     set: &str,
     [data_option, labels_option]: [&str; 2],
+    progress: &Progress,
 ) -> featgen::Result<Vec<String>> {
-    if files.as_text {
+    if files.format == SynthFormat::Svm {
         let path = files.named(&format!("{set}.svm"));
         data.write_svmlight(&path)?;
+        return Ok(vec![format!("{data_option}{}", shown(&path))]);
+    }
+    if files.is_store() {
+        let path = files.named(&format!("{set}.store"));
+        let options = Conversion { memory: 1 << 28, shards: None };
+        data.write_store(&path, &options, &mut |step| convert::show(progress, step))?;
         return Ok(vec![format!("{data_option}{}", shown(&path))]);
     }
     let path = files.named(&format!("{set}.npy"));

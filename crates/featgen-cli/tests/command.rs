@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -358,6 +358,32 @@ fn identical_perfect_features_are_all_selected() {
 }
 
 #[test]
+fn long_data_are_predicted_in_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = two_classes(100);
+    fs::write(folder.join("once"), &text).unwrap();
+    // Several batches on any number of threads.
+    let times = (20 << 20) / text.len();
+    fs::write(folder.join("long"), text.repeat(times)).unwrap();
+    stdout(folder, "train once --features 2 -C 0.01 -o model");
+    let once = stdout(folder, "predict model once --output-kind decision");
+    let quality = json(folder, "predict model long --threads 2 --output-kind decision -o out");
+    assert_eq!(fs::read_to_string(folder.join("out")).unwrap(), once.repeat(times));
+    let expected = json(folder, "predict model once");
+    assert_eq!(quality["n"], 100 * times);
+    assert!((number(&quality["auc"]) - number(&expected["auc"])).abs() < 1e-12);
+    assert_eq!(quality["accuracy"], expected["accuracy"]);
+
+    fs::write(folder.join("bad"), text.repeat(times) + "+1 1:x\n").unwrap();
+    fs::remove_file(folder.join("out")).unwrap();
+    let failed = featgen(folder).args("predict model bad -o out".split(' ')).assert().code(1);
+    let said = String::from_utf8(failed.get_output().stderr.clone()).unwrap();
+    assert!(said.starts_with(&format!("bad:{}:4: ", 100 * times + 1)), "{said}");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 4);
+}
+
+#[test]
 fn points_of_the_path_predict() {
     let toy = toy("--density 0.5");
     let folder = toy.path();
@@ -514,7 +540,10 @@ fn products_are_named_saved_and_predicted() {
         let again = json(folder, "predict model in.csv --label class");
         assert_eq!(again["accuracy"], report["train_accuracy"], "{space}");
         assert!(report["candidates"].as_u64().unwrap() >= 11, "{space}");
-        assert!(report["rounds"][0]["scored"].as_u64().unwrap() >= 5, "{space}");
+        for round in report["rounds"].as_array().unwrap() {
+            let [scored, pruned] = ["scored", "pruned"].map(|key| round[key].as_u64().unwrap());
+            assert!(scored >= 5 && report["candidates"] == scored + pruned, "{space}: {round}");
+        }
         assert_eq!(timeless(json(folder, "inspect model")), timeless(report));
     }
     fs::write(folder.join("some"), "c d\n").unwrap();
@@ -522,6 +551,37 @@ fn products_are_named_saved_and_predicted() {
     let products: Vec<String> =
         selected(&report).into_iter().filter(|name| name.contains(['*', '^'])).collect();
     assert!(!products.is_empty() && products.iter().all(|name| !name.contains(['a', 'b'])), "{products:?}");
+}
+
+#[test]
+fn products_that_nothing_tells_apart_are_shown_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // `c` is the product of `a` and `b`, and `d` is `a` again.
+    let row = |i: usize| {
+        let (a, b) = (i % 2, i / 2 % 2);
+        format!("{a},{b},{},{a},{}\n", a * b, if a * b == 1 { "yes" } else { "no" })
+    };
+    fs::write(folder.join("in.csv"), format!("a,b,c,d,class\n{}", (0..40).map(row).collect::<String>()))
+        .unwrap();
+    let train = "train in.csv --label class --space products --features 1 -o model";
+    let report = json(folder, train);
+    let aliases = ["a*b", "a*c", "b*c", "b*d", "c*d"];
+    assert_eq!(selected(&report), ["c"]);
+    assert_eq!(report["selected"][0]["aliases"], serde_json::json!(aliases));
+    assert_eq!(timeless(json(folder, "inspect model")), timeless(report));
+    for shown in [stdout(folder, train), stdout(folder, "inspect model")] {
+        assert!(shown.contains("= a*b, a*c and 3 more"), "{shown}");
+    }
+    // Models of earlier versions know of no aliases.
+    let text = fs::read_to_string(folder.join("model")).unwrap();
+    let (begin, rest) = text.split_once("\"aliases\": [").unwrap();
+    let (_, end) = rest.split_once("],").unwrap();
+    fs::write(folder.join("old"), format!("{begin}{end}")).unwrap();
+    let old = json(folder, "inspect old");
+    assert!(old["selected"][0].get("aliases").is_none(), "{old}");
+    let linear = json(folder, "train in.csv --label class --features 1");
+    assert!(linear["selected"][0].get("aliases").is_none() && linear["rounds"][0]["pruned"] == 0, "{linear}");
 }
 
 #[test]
@@ -604,4 +664,50 @@ fn an_interrupted_run_saves_the_model_so_far() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["stopped"], "interrupted");
     assert!(!selected(&json(folder.path(), "inspect model")).is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_prediction_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("in"), two_classes(30)).unwrap();
+    stdout(folder, "train in -o model");
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("featgen"))
+        .args("predict model - -o out".split(' '))
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let files = || fs::read_dir(folder).unwrap().count();
+    // It opens its output once it knows what it reads, and then waits for more that never comes.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(two_classes(3000).as_bytes()).unwrap();
+    while files() < 3 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(files(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_ends_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    // All pairs of 100,000 features are equally good: that would take minutes.
+    let row: String = (1..=100_000).map(|j| format!(" {j}:1")).collect();
+    fs::write(folder.path().join("in"), format!("1{row}\n-1 1:1\n")).unwrap();
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("featgen"))
+        .args("train in --space poly2 -q --json".split(' '))
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let sent = std::time::Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(sent.elapsed().as_secs() < 5, "{:?}", sent.elapsed());
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use featgen::data::{Columns, Labels, Names};
+use featgen::data::{Labels, Names};
 use featgen::machine::Observer;
 use featgen::model::Round;
 use featgen::space::{FeatureSpace, Inputs, Watch};
@@ -41,12 +41,13 @@ pub(crate) struct Options {
     threads: usize,
 }
 
-/// The two classes, who is of the second, and how much each instance counts.
+/// The two classes, who is of the second, how often each instance counts, and what its errors weigh then.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Target<'py> {
     classes: (String, String),
     second: PyReadonlyArray1<'py, bool>,
+    counts: Option<PyReadonlyArray1<'py, f64>>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
 }
 
@@ -64,9 +65,11 @@ pub(crate) fn fit<'py>(
     on_round: Option<Py<PyAny>>,
 ) -> PyResult<(Model, Option<PyErr>)> {
     let interrupted = Arc::new(AtomicBool::new(false));
+    let watch = Watch::new(Arc::clone(&interrupted));
     let threads = options.threads;
     let machine = options.machine().map_err(raise)?.interrupt(Arc::clone(&interrupted));
     let labels = target.labels()?;
+    let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
     let names = names.map(Names::identifying).unwrap_or_default();
     let columns = x.columns()?;
     let columns = &*columns;
@@ -75,11 +78,15 @@ pub(crate) fn fit<'py>(
             let (report, rounds) = sync_channel(0);
             let (reply, replies) = sync_channel(0);
             let work = {
-                let interrupted = &interrupted;
-                let (names, labels, space, machine) = (&names, &labels, space.as_ref(), &machine);
+                let (labels, space, machine) = (&labels, space.as_ref(), &machine);
+                let inputs = Inputs::called(columns, &names).watched(&watch);
                 move || {
                     let mut reporter = Reporter { report, replies };
-                    run(machine, threads, space, columns, names, labels, interrupted, &mut reporter)
+                    let build = |inputs| match space {
+                        Some(space) => space.over(inputs, counts),
+                        None => Ok(Box::new(LinearSpace::from(inputs)) as Box<dyn FeatureSpace + '_>),
+                    };
+                    run(machine, threads, &build, inputs, labels, &mut reporter)
                 }
             };
             let worker = scope.spawn(work);
@@ -91,24 +98,17 @@ pub(crate) fn fit<'py>(
 }
 
 /// Everything that may take long. The pool ends with the run: nothing is left behind that a fork would break.
-fn run(
+fn run<'a>(
     machine: &Machine,
     threads: usize,
-    space: Option<&Space>,
-    columns: &dyn Columns,
-    names: &Names,
+    space: &(dyn Fn(Inputs<'a>) -> featgen::Result<Box<dyn FeatureSpace + 'a>> + Sync),
+    inputs: Inputs<'a>,
     labels: &Labels,
-    interrupted: &Arc<AtomicBool>,
     reporter: &mut Reporter,
 ) -> featgen::Result<featgen::Model> {
-    let watch = Watch::new(Arc::clone(interrupted));
-    let inputs = Inputs::called(columns, names).watched(&watch);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|e| Error::parameter("threads", e.to_string()))?;
-    let space = pool.install(|| match space {
-        Some(space) => space.over(inputs),
-        None => Ok(Box::new(LinearSpace::from(inputs)) as Box<dyn FeatureSpace>),
-    })?;
+    let space = pool.install(|| space(inputs))?;
     drop(pool);
     machine.fit_observed(&*space, labels, reporter)
 }

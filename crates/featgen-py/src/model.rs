@@ -1,5 +1,6 @@
 //! A fitted model, as arrays and lists.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
@@ -102,6 +103,11 @@ impl Model {
         Ok(columns)
     }
 
+    /// The inputs that terms are made of, by name: where they stood. Empty if they are not found by name.
+    fn inputs(&self) -> HashMap<&str, u64> {
+        self.model.inputs.iter().map(|input| (input.name.as_str(), input.id)).collect()
+    }
+
     /// For each selected feature that has a curve instead of a weight: its name, the length of its weights, the round
     /// that brought it, and points of the curve. Empty if features have weights.
     fn curves<'py>(&self, py: Python<'py>) -> Vec<(String, f64, usize, Bound<'py, PyArray2<f64>>)> {
@@ -142,16 +148,10 @@ impl Model {
     }
 
     /// The decision value of every row of `x`.
-    fn decision<'py>(
-        &self,
-        py: Python<'py>,
-        x: Matrix<'py>,
-        names: Option<Vec<String>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let names = names.map(Names::identifying).unwrap_or_default();
+    fn decision<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let columns = x.columns()?;
         let columns = &*columns;
-        let decision = py.detach(|| self.model.predictor(&names, "X").decision(columns));
+        let decision = py.detach(|| self.model.predictor(&Names::default(), "X").decision(columns));
         Ok(decision.map_err(raise)?.into_pyarray(py))
     }
 

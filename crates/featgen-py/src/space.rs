@@ -75,8 +75,16 @@ pub(crate) struct Gaussian {
 }
 
 impl Space {
-    /// The space over `inputs`.
-    pub(crate) fn over<'a>(&self, inputs: Inputs<'a>) -> Result<Box<dyn FeatureSpace + 'a>> {
+    /// The space over `inputs`, whose instances count as often as `counts` says.
+    pub(crate) fn over<'a>(
+        &self,
+        inputs: Inputs<'a>,
+        counts: Option<&[f64]>,
+    ) -> Result<Box<dyn FeatureSpace + 'a>> {
+        let additive = |space: AdditiveSpace<'a>| match counts {
+            Some(counts) => space.counting(counts),
+            None => Ok(space),
+        };
         Ok(match self {
             Self::Grouped(grouped) => return grouped.over(inputs),
             Self::Poly2(Poly2 { gamma, coef0, only }) => {
@@ -93,11 +101,15 @@ impl Space {
                 }
                 Box::new(space)
             }
-            Self::Steps(Steps { levels, power: None }) => Box::new(AdditiveSpace::hik(inputs, *levels)?),
-            Self::Steps(Steps { levels, power: Some(power) }) => {
-                Box::new(AdditiveSpace::intersection(inputs, *levels, *power)?)
+            Self::Steps(Steps { levels, power: None }) => {
+                Box::new(additive(AdditiveSpace::hik(inputs, *levels)?)?)
             }
-            Self::Gaussian(Gaussian { sigma }) => Box::new(AdditiveSpace::gaussian(inputs, *sigma)?),
+            Self::Steps(Steps { levels, power: Some(power) }) => {
+                Box::new(additive(AdditiveSpace::intersection(inputs, *levels, *power)?)?)
+            }
+            Self::Gaussian(Gaussian { sigma }) => {
+                Box::new(additive(AdditiveSpace::gaussian(inputs, *sigma)?)?)
+            }
         })
     }
 }

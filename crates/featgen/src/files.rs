@@ -16,6 +16,8 @@ pub struct WholeFile {
 
 enum Target {
     Direct(File),
+    /// A file without a name, of which nothing is left whatever happens, that is to be called by the name given.
+    Nameless(File, PathBuf),
     /// A file in the same folder that is to be called by the name given.
     Temporary(tempfile::NamedTempFile, PathBuf),
 }
@@ -23,7 +25,7 @@ enum Target {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Direct(file) => file.write(bytes),
+            Self::Direct(file) | Self::Nameless(file, _) => file.write(bytes),
             Self::Temporary(file, _) => file.write(bytes),
         }
     }
@@ -42,7 +44,12 @@ impl WholeFile {
             }
             // A link is followed, so that the file it names is replaced and not the link itself.
             let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-            Ok(Target::Temporary(temporary_in(&folder_of(&target))?, target))
+            let folder = folder_of(&target);
+            match nameless_in(&folder) {
+                Ok(file) => Ok(Target::Nameless(file, target)),
+                // Not every file system has files without names.
+                Err(_) => Ok(Target::Temporary(temporary().tempfile_in(folder)?, target)),
+            }
         };
         let target = target().map_err(|e| Error::io(path.display(), e))?;
         Ok(Self { path: path.to_path_buf(), out: BufWriter::with_capacity(1 << 16, target) })
@@ -51,7 +58,7 @@ impl WholeFile {
     /// What must be removed if the program is ended from outside before the file is whole.
     pub fn unfinished(&self) -> Option<&Path> {
         match self.out.get_ref() {
-            Target::Direct(_) => None,
+            Target::Direct(_) | Target::Nameless(..) => None,
             Target::Temporary(file, _) => Some(file.path()),
         }
     }
@@ -60,7 +67,7 @@ impl WholeFile {
     pub(crate) fn file(&mut self) -> io::Result<&File> {
         self.out.flush()?;
         Ok(match self.out.get_ref() {
-            Target::Direct(file) => file,
+            Target::Direct(file) | Target::Nameless(file, _) => file,
             Target::Temporary(file, _) => file.as_file(),
         })
     }
@@ -75,9 +82,16 @@ impl WholeFile {
         let path = self.path;
         let end = || -> io::Result<()> {
             self.out.flush()?;
-            if let Target::Temporary(file, target) = self.out.into_inner()? {
-                file.as_file().sync_all()?;
-                file.persist(&target).map_err(|e| e.error)?;
+            match self.out.into_inner()? {
+                Target::Direct(_) => {}
+                Target::Nameless(file, target) => {
+                    file.sync_all()?;
+                    name(&file, &target)?;
+                }
+                Target::Temporary(file, target) => {
+                    file.as_file().sync_all()?;
+                    file.persist(&target).map_err(|e| e.error)?;
+                }
             }
             Ok(())
         };
@@ -123,7 +137,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
         let reason = format!("there is no folder {}", folder.display());
         return Err(Error::input(path.display().to_string().as_str(), reason));
     }
-    temporary_in(&folder).map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
+    temporary().tempfile_in(&folder).map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
@@ -133,7 +147,7 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
@@ -141,7 +155,39 @@ fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.prefix(".featgen-").tempfile_in(folder)
+    builder.prefix(".featgen-");
+    builder
+}
+
+/// A new file in a folder that has no name there: should the program be killed, the system forgets it.
+#[cfg(target_os = "linux")]
+fn nameless_in(folder: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666))?))
+}
+
+/// Gives a file without a name its name, in place of the file that may have it.
+#[cfg(target_os = "linux")]
+fn name(file: &File, target: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    use rustix::fs::{AtFlags, CWD};
+    let itself = format!("/proc/self/fd/{}", file.as_raw_fd());
+    // A name can only be given that is free; renaming then replaces in one step.
+    let link = |path: &Path| Ok(rustix::fs::linkat(CWD, &itself, CWD, path, AtFlags::SYMLINK_FOLLOW)?);
+    let named = temporary().make_in(folder_of(target), link)?;
+    named.persist(target).map(drop).map_err(|e| e.error)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless_in(_folder: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name(_file: &File, _target: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

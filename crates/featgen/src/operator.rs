@@ -86,6 +86,56 @@ impl Operator {
         }
     }
 
+    /// The same columns over some of the rows only: `place` says where each row goes, if it is kept. Order must not change.
+    pub(crate) fn restrict(&self, place: &[Option<u32>]) -> Self {
+        let kept = |rows: &[u32]| {
+            let places = rows.iter().enumerate().map(|(k, &i)| (place[i as usize], k));
+            places
+                .filter_map(|(place, k)| place.map(|place| (place, k)))
+                .unzip::<u32, usize, Vec<_>, Vec<_>>()
+        };
+        match self {
+            Self::Column(Column::Dense(values)) => {
+                let values = values.iter().zip(place).filter_map(|(&x, place)| place.map(|_| x));
+                Self::Column(Column::Dense(values.collect()))
+            }
+            Self::Column(Column::Sparse { rows, values }) => {
+                let (rows, from) = kept(rows);
+                let values = from.into_iter().map(|k| values[k]).collect();
+                Self::Column(Column::Sparse { rows, values })
+            }
+            Self::Steps { rows, levels, count, height } => {
+                let (rows, from) = kept(rows);
+                let levels = from.into_iter().map(|k| levels[k]).collect();
+                Self::Steps { rows, levels, count: *count, height: *height }
+            }
+            Self::Waves { rows, phases, amplitudes } => {
+                let (rows, from) = kept(rows);
+                let phases = from.into_iter().map(|k| phases[k]).collect();
+                Self::Waves { rows, phases, amplitudes: amplitudes.clone() }
+            }
+        }
+    }
+
+    /// `sum_i v_i x_ij^2` of every column.
+    pub(crate) fn square_sums(&self, v: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Column(column) => vec![column.entries().map(|(i, x)| v[i as usize] * x * x).sum()],
+            // Values are 0 or the height.
+            Self::Steps { height, .. } => self.transpose(v).into_iter().map(|sum| height * sum).collect(),
+            Self::Waves { rows, phases, amplitudes } => {
+                let mut sums = vec![0.0; 2 * amplitudes.len()];
+                for (&i, &phase) in rows.iter().zip(phases) {
+                    harmonics(phase, amplitudes, |k, [c, s]| {
+                        sums[2 * k] += v[i as usize] * c * c;
+                        sums[2 * k + 1] += v[i as usize] * s * s;
+                    });
+                }
+                sums
+            }
+        }
+    }
+
     /// `X' v`.
     pub fn transpose(&self, v: &[f64]) -> Vec<f64> {
         match self {

@@ -79,6 +79,17 @@ fn curves_agree() {
     }
 }
 
+/// So many levels that their curvature is not written down.
+#[test]
+fn curves_of_many_levels_agree() {
+    for problem in (0..10).map(small) {
+        let columns = problem.store();
+        let inputs = Inputs::over(&*columns);
+        agrees(&problem, &AdditiveSpace::hik(inputs, 60).unwrap(), "hik of 60 levels");
+        agrees(&problem, &AdditiveSpace::intersection(inputs, 300, 0.5).unwrap(), "intersection of 300");
+    }
+}
+
 /// What is saved and loaded predicts what the solver saw.
 #[test]
 fn predictions_follow_from_the_raw_values() {

@@ -313,6 +313,10 @@ pub(crate) struct TalkArgs {
 ///
 /// Predictions go to standard output, one a line. If the data have labels, accuracy and area under the ROC curve go to
 /// standard error.
+///
+/// Data may have any number of rows: they are read and predicted in batches, and only the features that the model uses are
+/// kept. For the area under the curve, 8 bytes are kept for each row with a label. (A compressed array by columns must fit
+/// in memory.) Standard output gets predictions as they come, up to the first mistake in the data; a file appears whole.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -369,9 +373,10 @@ Examples:
   featgen inspect model.json             all selected features
   featgen inspect model.json --top 10    the ten most important
   featgen inspect model.json --path      how objective, bound and accuracy developed
-  featgen inspect model.json --json      everything, for programs")]
+  featgen inspect model.json --json      everything, for programs
+  featgen inspect data.store             the size of a store, its labels, whether it is undamaged")]
 pub(crate) struct InspectArgs {
-    /// A model saved by `featgen train -o`
+    /// A model saved by `featgen train -o`, or a store made by `featgen convert`
     pub(crate) model: PathBuf,
 
     /// Show the rounds instead of the features
@@ -595,6 +600,8 @@ pub(crate) enum SynthFormat {
     Svm,
     /// NumPy float32, columns together
     Npy,
+    /// A store, written as it is made: it may be larger than memory
+    Store,
 }
 
 /// See it work: make data in memory, find the relevant features again, and compare.

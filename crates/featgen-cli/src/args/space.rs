@@ -22,11 +22,11 @@ pub(crate) struct SpaceArgs {
     pub(crate) coef0: Option<f64>,
 
     /// For products: how many features are multiplied at most [default: 2]
-    #[arg(long, value_name = "D", help_heading = "Features")]
+    #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "Features")]
     pub(crate) degree: Option<usize>,
 
     /// For products: leave out what is not 0 in fewer instances than this [default: 1]
-    #[arg(long, value_name = "K", help_heading = "Features")]
+    #[arg(long, value_name = "K", allow_negative_numbers = true, help_heading = "Features")]
     pub(crate) min_support: Option<usize>,
 
     /// For poly2 and products: only these features may be multiplied, as in a file of --groups
@@ -34,7 +34,7 @@ pub(crate) struct SpaceArgs {
     pub(crate) only: Option<PathBuf>,
 
     /// For hik and intersection: how many levels a feature has [default: 100]
-    #[arg(long, value_name = "L", help_heading = "Features")]
+    #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "Features")]
     pub(crate) levels: Option<usize>,
 
     /// For intersection: the power of the features' size [default: 1]

@@ -12,6 +12,7 @@ pub(crate) fn featgen(folder: &Path) -> Command {
 }
 
 /// Two classes, told apart by the first of six features: svmlight text.
+#[allow(dead_code, reason = "not every file of tests needs it")]
 pub(crate) fn two_classes(rows: usize) -> String {
     let value = |i: usize, j: usize| ((i * 7 + j * 13) % 11) as f64 / 11.0 - 0.5;
     let line = |i: usize| {

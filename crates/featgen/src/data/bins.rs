@@ -1,4 +1,8 @@
-//! Levels of a feature's values: equal steps of `|x|^power` from 0 up to a top.
+//! Levels of a feature's values, equal steps of `|x|^power` from 0 up to a top, and histograms over them.
+
+use multiversion::multiversion;
+
+use crate::kernels::Number;
 
 /// Which level a value has. Only 0 itself has level 0, so that sparse data stay sparse.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,6 +14,13 @@ pub struct Bins {
     /// The same as a number.
     most: f64,
 }
+
+/// Sums that a level has: neighbours in a column are added to different ones, so that equal levels in a row need not
+/// wait for each other. What counts is the total.
+pub(crate) const LANES: usize = 4;
+
+/// What is added up at one level.
+pub type Lanes = [f64; LANES];
 
 /// Added to a small number it leaves room for the whole part alone: the sum's last bits are the nearest whole number.
 const WHOLE: f64 = (1u64 << 52) as f64;
@@ -30,8 +41,58 @@ impl Bins {
     #[inline]
     pub fn index(&self, x: f64) -> usize {
         let size = if self.power == 1.0 { x.abs() } else { x.abs().powf(self.power) };
-        let bits = ((size * self.density).min(self.most) + WHOLE).to_bits();
-        // Without a branch, for this is done for every value in every round.
-        (bits as u32 as usize).max(usize::from(x != 0.0))
+        self.level(size) as usize
+    }
+
+    /// The same from `|x|^power`. Without a branch, for this is done for every value in every round.
+    #[inline(always)]
+    fn level(&self, size: f64) -> u64 {
+        let (level, least) = (size * self.density, f64::from(u8::from(size != 0.0)));
+        let level = if level < self.most { level } else { self.most };
+        let level = if level > least { level } else { least };
+        (level + WHOLE).to_bits() - WHOLE.to_bits()
+    }
+
+    /// Adds `v[rows[k]]` to the level of every value `x[k]`.
+    pub(crate) fn add<T: Number>(&self, rows: &[u32], x: &[T], v: &[f64], sums: &mut [Lanes]) {
+        if self.power == 1.0 {
+            add_up(rows, x, |x| self.level(x.abs()), v, sums);
+        } else {
+            add_up(rows, x, |x| self.level(x.abs().powf(self.power)), v, sums);
+        }
+    }
+
+    /// The same for a value in every row.
+    pub(crate) fn add_dense<T: Number>(&self, x: &[T], v: &[f64], sums: &mut [Lanes]) {
+        if self.power == 1.0 {
+            add_up_dense(x, |x| self.level(x.abs()), v, sums);
+        } else {
+            add_up_dense(x, |x| self.level(x.abs().powf(self.power)), v, sums);
+        }
+    }
+}
+
+/// Values whose levels are found together, by vector instructions, before any is counted.
+const TOGETHER: usize = 64;
+
+#[multiversion(targets("x86_64+avx2"))]
+fn add_up<T: Number, L: Fn(f64) -> u64>(rows: &[u32], x: &[T], level: L, v: &[f64], sums: &mut [Lanes]) {
+    let mut levels = [0; TOGETHER];
+    for (rows, x) in rows.chunks(TOGETHER).zip(x.chunks(TOGETHER)) {
+        levels.iter_mut().zip(x).for_each(|(l, x)| *l = level(x.wide()));
+        for (k, (&i, &level)) in rows.iter().zip(&levels).enumerate() {
+            sums[level as usize][k % LANES] += v[i as usize];
+        }
+    }
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn add_up_dense<T: Number, L: Fn(f64) -> u64>(x: &[T], level: L, v: &[f64], sums: &mut [Lanes]) {
+    let mut levels = [0; TOGETHER];
+    for (v, x) in v.chunks(TOGETHER).zip(x.chunks(TOGETHER)) {
+        levels.iter_mut().zip(x).for_each(|(l, x)| *l = level(x.wide()));
+        for (k, (v, &level)) in v.iter().zip(&levels).enumerate() {
+            sums[level as usize][k % LANES] += v;
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Column, Columns};
+use super::{Bins, Column, Columns, Lanes};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number};
 
@@ -151,6 +151,17 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         match self.layout {
             Layout::ColumnMajor => self.dots_by_column(range, v, out),
             Layout::RowMajor => self.dots_by_row(range, v, out),
+        }
+    }
+
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
+        match self.layout {
+            Layout::ColumnMajor => bins.add_dense(self.column(position), v, sums),
+            Layout::RowMajor => {
+                let column: Vec<T> =
+                    self.values()[position..].iter().copied().step_by(self.columns).collect();
+                bins.add_dense(&column, v, sums);
+            }
         }
     }
 

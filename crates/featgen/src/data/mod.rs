@@ -15,7 +15,7 @@ mod write;
 use std::ops::Range;
 use std::path::Path;
 
-pub use bins::Bins;
+pub use bins::{Bins, Lanes};
 pub use dense::{Dense, Layout, Real};
 pub(crate) use labels::same_number;
 pub use labels::{Binary, ClassWeights, Labels};
@@ -69,11 +69,23 @@ pub trait Columns: Send + Sync {
         range.map(|position| self.gather(&[position])[0].square_dot(v)).collect()
     }
 
-    /// Adds `v[i]` to `sums[2 * level + lane]` for every instance, by the level of its value in the column at `position`. The two
-    /// lanes take turns, so that equal levels in a row need not wait for each other; their sum is what counts. Level 0
-    /// need not be counted.
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
-        self.gather(&[position])[0].histogram(v, bins, sums);
+    /// Adds `v[i]` to one of the lanes of `sums[level]` for every instance, by the level of its value in the column at
+    /// `position`. Level 0 need not be counted.
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
+        match &self.gather(&[position])[0] {
+            Column::Dense(values) => bins.add_dense(values, v, sums),
+            Column::Sparse { rows, values } => bins.add(rows, values, v, sums),
+        }
+    }
+
+    /// At most so many values of the column at `position` are not 0.
+    fn filled(&self, _position: usize) -> usize {
+        self.rows()
+    }
+
+    /// Adds 1 to `counts[i]` for every instance `i` whose value in the column at `position` is not 0.
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        self.gather(&[position])[0].each_nonzero(|row, _| counts[row as usize] += 1);
     }
 
     /// Puts the rows and values of the column at `position` into `out` if it has at most `most`; says whether it has.
@@ -146,12 +158,6 @@ impl Column {
         match self {
             Self::Dense(values) => Self::Dense(map(values)),
             Self::Sparse { rows, values } => Self::Sparse { rows: rows.clone(), values: map(values) },
-        }
-    }
-
-    fn histogram(&self, v: &[f64], bins: &Bins, sums: &mut [f64]) {
-        for (k, (i, x)) in self.entries().enumerate() {
-            sums[2 * bins.index(x) + k % 2] += v[i as usize];
         }
     }
 

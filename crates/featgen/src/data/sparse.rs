@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Bins, Column, Columns};
+use super::{Bins, Column, Columns, Lanes};
 use crate::error::{Error, Result};
 use crate::kernels;
 
@@ -150,12 +150,16 @@ impl Columns for Sparse {
         self.view().square_dots(range, v)
     }
 
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         self.view().histogram(position, v, bins, sums);
     }
 
     fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
         self.view().short_column(position, most, out)
+    }
+
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        self.view().tally(position, counts);
     }
 
     fn all_ones(&self) -> bool {
@@ -331,23 +335,38 @@ impl Columns for SparseView<'_> {
             let mut sums = [0.0; 2];
             for k in self.range(position) {
                 let (v, x) = (v[self.indices[k] as usize], self.values.get(k));
-                sums[usize::from(v < 0.0)] += v.abs() * x * x;
+                // Each has a part, be it 0: there is nothing to guess, and both sums are under way at once.
+                sums[0] += v.max(0.0) * x * x;
+                sums[1] += (-v).max(0.0) * x * x;
             }
             sums
         };
         range.map(one).collect()
     }
 
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         let at = self.range(position);
         let rows = &self.indices[at.clone()];
-        let mut add = |k: usize, i: u32, x: f64| sums[2 * bins.index(x) + k % 2] += v[i as usize];
         match self.values {
-            ValuesView::Ones => rows.iter().enumerate().for_each(|(k, &i)| add(k, i, 1.0)),
-            ValuesView::F32(x) => {
-                rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x.into()))
-            }
-            ValuesView::F64(x) => rows.iter().zip(&x[at]).enumerate().for_each(|(k, (&i, &x))| add(k, i, x)),
+            ValuesView::Ones => sums[bins.index(1.0)][0] += kernels::sum_at(rows, v),
+            ValuesView::F32(x) => bins.add(rows, &x[at], v, sums),
+            ValuesView::F64(x) => bins.add(rows, &x[at], v, sums),
+        }
+    }
+
+    fn filled(&self, position: usize) -> usize {
+        self.range(position).len()
+    }
+
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        let at = self.range(position);
+        let rows = &self.indices[at.clone()];
+        match self.values {
+            ValuesView::Ones => rows.iter().for_each(|&row| counts[row as usize] += 1),
+            _ => rows
+                .iter()
+                .zip(at)
+                .for_each(|(&row, k)| counts[row as usize] += u32::from(self.values.get(k) != 0.0)),
         }
     }
 

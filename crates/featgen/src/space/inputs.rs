@@ -230,7 +230,8 @@ impl<'a> Inputs<'a> {
         digest((self.names(), self.named()))
     }
 
-    fn check(&self, first: usize, sums: &[f64]) -> Result<()> {
+    /// An error that names the culprit if a sum over a column, counted from position `first`, cannot be computed with.
+    pub(super) fn check(&self, first: usize, sums: &[f64]) -> Result<()> {
         let bad = sums.iter().position(|c| c.is_nan() || c.abs() > LARGEST_SUM);
         bad.map_or(Ok(()), |k| Err(self.explain(first + k)))
     }

@@ -7,9 +7,9 @@ use crate::error::Result;
 /// Rows that fill up as features come, in order of their ranks. There is room for all of them from the start.
 #[derive(Default)]
 pub(super) struct RankedRows {
-    /// Where each row begins, and how much of it is there.
+    /// Where each row begins, and where what is there of it ends.
     starts: Vec<u64>,
-    filled: Vec<u32>,
+    ends: Vec<u64>,
     ranks: Vec<u32>,
     /// Empty where every value is 1.
     values: Vec<f64>,
@@ -25,37 +25,36 @@ impl RankedRows {
         kept: impl Fn(u32) -> bool,
         work: &Work<'_>,
     ) -> Result<Self> {
-        let rows = columns.rows();
-        let mut starts = vec![0u64; rows + 1];
+        let mut counts = vec![0u32; columns.rows()];
         for &position in order {
             work.go_on()?;
-            let column = &columns.gather(&[position as usize])[0];
-            column.each_nonzero(|row, _| starts[row as usize + 1] += u64::from(kept(row)));
+            columns.tally(position as usize, &mut counts);
         }
-        for i in 0..rows {
-            starts[i + 1] += starts[i];
+        let (mut starts, mut held) = (Vec::with_capacity(counts.len()), 0);
+        for (row, count) in (0..).zip(counts) {
+            starts.push(held);
+            held += if kept(row) { u64::from(count) } else { 0 };
         }
-        let held = starts[rows] as usize;
+        let held = held as usize;
         let values = vec![0.0; if ones { 0 } else { held }];
-        Ok(Self { starts, filled: vec![0; rows], ranks: vec![0; held], values })
+        Ok(Self { ends: starts.clone(), starts, ranks: vec![0; held], values })
     }
 
     /// Adds a value at the end of a row; returns how many stand before it.
     pub(super) fn push(&mut self, row: u32, rank: u32, value: f64) -> u32 {
-        let filled = &mut self.filled[row as usize];
-        let (before, at) = (*filled, self.starts[row as usize] as usize + *filled as usize);
-        *filled += 1;
+        let end = &mut self.ends[row as usize];
+        let at = *end as usize;
+        *end += 1;
         self.ranks[at] = rank;
         if let Some(place) = self.values.get_mut(at) {
             *place = value;
         }
-        before
+        (at - self.starts[row as usize] as usize) as u32
     }
 
     /// The ranks of what is in a row.
     pub(super) fn ranks(&self, row: u32) -> &[u32] {
-        let start = self.starts[row as usize] as usize;
-        &self.ranks[start..start + self.filled[row as usize] as usize]
+        &self.ranks[self.starts[row as usize] as usize..self.ends[row as usize] as usize]
     }
 
     /// The value at a place of a row.
@@ -74,5 +73,32 @@ impl RankedRows {
             let values = &self.values[start..start + count];
             ranks.iter().zip(values).for_each(|(&rank, &x)| add(rank as usize, x));
         }
+    }
+
+    /// Calls `add` with the ranks below `limit` among the first `most` in a row, and their values; returns how many they are.
+    #[inline]
+    pub(super) fn each_below(
+        &self,
+        row: u32,
+        most: usize,
+        limit: u32,
+        mut add: impl FnMut(usize, f64),
+    ) -> usize {
+        let ranks = self.ranks(row);
+        let ranks = &ranks[..most.min(ranks.len())];
+        let mut count = 0;
+        if self.values.is_empty() {
+            for &rank in ranks.iter().take_while(|&&rank| rank < limit) {
+                add(rank as usize, 1.0);
+                count += 1;
+            }
+        } else {
+            let values = &self.values[self.starts[row as usize] as usize..];
+            for (&rank, &x) in ranks.iter().zip(values).take_while(|(rank, _)| **rank < limit) {
+                add(rank as usize, x);
+                count += 1;
+            }
+        }
+        count
     }
 }

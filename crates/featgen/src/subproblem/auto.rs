@@ -1,5 +1,4 @@
-//! The default: Newton steps while their matrix is of a reasonable size, first-order steps without any matrix beyond. These
-//! are as good where columns are tables, so that a step costs the same for any number of them.
+//! The default: Newton steps while their matrix is of a reasonable size, or where they need none; first-order steps beyond.
 
 use std::borrow::Cow;
 
@@ -23,12 +22,19 @@ impl Default for Auto {
 
 impl Subproblem for Auto {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
-        if problem.cache.len() <= WIDEST && !problem.cache.has_tables() {
-            return self.newton.solve(problem, state, goal);
+        let tables = problem.cache.has_tables();
+        if problem.cache.len() > WIDEST && !tables {
+            // The cache only grows: H is not needed again.
+            self.newton = Newton::default();
+            return self.apg.solve(problem, state, goal);
         }
-        // The cache only grows: H is not needed again.
-        self.newton = Newton::default();
-        self.apg.solve(problem, state, goal)
+        let reached = self.newton.solve(problem, state, goal);
+        if reached.gap <= goal.gap || !tables || goal.interrupted() {
+            return reached;
+        }
+        // Without a matrix there is nothing to factorise when systems are too hard for conjugate gradients.
+        let outcome = self.apg.solve(problem, state, goal);
+        Outcome { iterations: reached.iterations + outcome.iterations, ..outcome }
     }
 
     fn kept(&self) -> Vec<Cow<'_, [f64]>> {

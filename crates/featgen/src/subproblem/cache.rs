@@ -92,6 +92,14 @@ impl Cache {
         operators.iter().any(|operator| matches!(operator, Operator::Steps { .. }))
     }
 
+    /// The operators, if columns are not written down.
+    pub(super) fn operators(&self) -> Option<&[Operator]> {
+        match &self.columns {
+            Columns::Operators(operators) => Some(operators),
+            Columns::Dense(_) | Columns::Sparse(_) => None,
+        }
+    }
+
     fn extend_written(&mut self, new: Vec<Column>) {
         let filled = |column: &Column| match column {
             Column::Dense(values) => values.len(),

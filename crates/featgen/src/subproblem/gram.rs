@@ -39,10 +39,6 @@ const ROWS: usize = 512;
 const TILE: usize = 32;
 
 impl Gram {
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
     /// The weights that the matrix belongs to.
     pub(super) fn weights(&self) -> &[f64] {
         &self.weights

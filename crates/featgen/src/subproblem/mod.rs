@@ -9,6 +9,7 @@
 mod apg;
 mod auto;
 mod cache;
+mod curvature;
 mod gram;
 mod model;
 mod moreau;

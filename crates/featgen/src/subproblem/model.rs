@@ -1,4 +1,4 @@
-//! The quadratic model of a Newton step, and its minimiser. It touches no data: a product with H costs (t B)^2.
+//! The quadratic model of a Newton step, and its minimiser. With a matrix it touches no data: a product with H costs (t B)^2.
 //!
 //! ```text
 //! min over x of   -c'(x - omega) + 1/2 (x - omega)' H (x - omega) + 1/2 (sum_h ||x_h||)^2
@@ -11,13 +11,14 @@
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 
+use super::curvature::Curvature;
 use super::gram::Gram;
 use super::{Blocks, norm};
 use crate::kernels;
 
 /// The quadratic: gradient and curvature at `omega`, with the shift b eliminated.
 pub(super) struct Quadratic<'a> {
-    pub(super) gram: &'a Gram,
+    pub(super) curvature: &'a Curvature,
     pub(super) blocks: &'a Blocks,
     /// The loss's negative gradient per cached column.
     pub(super) c: &'a [f64],
@@ -51,6 +52,9 @@ type Live = (usize, std::ops::Range<usize>);
 /// How much of the error, as the preconditioner measures it, conjugate gradients leave.
 const SOLVED: f64 = 1e-6;
 
+/// The same where a product costs a pass over rows: there, more steps are cheaper than exact ones.
+const ROUGHLY_SOLVED: f64 = 1e-2;
+
 /// Newton systems up to this width are factorised when conjugate gradients take long.
 const WIDEST_FACTOR: usize = 2000;
 
@@ -60,38 +64,62 @@ const WIDEST_SPECTRUM: usize = 128;
 impl Quadratic<'_> {
     /// `H w`.
     fn apply(&self, w: &[f64]) -> Vec<f64> {
-        let mut out = self.gram.apply(w);
+        let mut out = self.curvature.apply(w);
         if let Some((p, part)) = self.shift {
             kernels::add_scaled(-kernels::dot(p, w) * part, p, &mut out);
         }
         out
     }
 
-    /// H between two coordinates.
-    fn entry(&self, k: usize, l: usize) -> f64 {
+    /// `out -= H w` where w is not 0 in some columns only.
+    fn subtract(&self, columns: &[u32], changes: &[f64], out: &mut [f64]) {
+        let changes = columns.iter().zip(changes).filter(|(_, change)| **change != 0.0);
+        let Some(gram) = self.curvature.matrix() else {
+            let mut w = vec![0.0; out.len()];
+            changes.for_each(|(&j, change)| w[j as usize] += change);
+            return kernels::add_scaled(-1.0, &self.apply(&w), out);
+        };
+        let mut eliminated = 0.0;
+        for (&j, change) in changes {
+            kernels::add_scaled(-change, gram.column(j as usize), out);
+            eliminated += self.shift.map_or(0.0, |(p, part)| change * p[j as usize] * part);
+        }
+        if let Some((p, _)) = self.shift.filter(|_| eliminated != 0.0) {
+            kernels::add_scaled(eliminated, p, out);
+        }
+    }
+
+    /// H between two coordinates, of whose columns the matrix has the `entry`.
+    fn entry(&self, k: usize, l: usize, entry: f64) -> f64 {
         let Blocks { columns, scales, .. } = self.blocks;
         let (i, j) = (columns[k] as usize, columns[l] as usize);
         let eliminated = self.shift.map_or(0.0, |(p, part)| p[i] * p[j] * part);
-        scales[k] * scales[l] * (self.gram.column(i)[j] - eliminated)
+        scales[k] * scales[l] * (entry - eliminated)
+    }
+
+    fn matrix_entry(&self, gram: &Gram, k: usize, l: usize) -> f64 {
+        let columns = &self.blocks.columns;
+        self.entry(k, l, gram.column(columns[k] as usize)[columns[l] as usize])
     }
 
     fn diagonal(&self, k: usize) -> f64 {
-        self.entry(k, k).max(0.0)
+        self.entry(k, k, self.curvature.diagonal(self.blocks.columns[k] as usize)).max(0.0)
     }
 
     fn shape(&self, h: usize) -> Shape {
         let range = self.blocks.range(h);
+        let trace: f64 = range.clone().map(|k| self.diagonal(k)).sum();
+        let Some(gram) = self.curvature.matrix() else { return Shape::Bound(trace.max(f64::MIN_POSITIVE)) };
         let (first, width) = (range.start, range.len());
         if width <= WIDEST_SPECTRUM {
-            let curvature = Mat::from_fn(width, width, |r, c| self.entry(first + r, first + c));
+            let curvature = Mat::from_fn(width, width, |r, c| self.matrix_entry(gram, first + r, first + c));
             if let Ok(eigen) = curvature.self_adjoint_eigen(Side::Lower) {
                 let values = (0..width).map(|k| eigen.S()[k].max(0.0)).collect();
                 let vectors = (0..width).flat_map(|c| (0..width).map(move |r| (r, c)));
                 return Shape::Spectrum(values, vectors.map(|(r, c)| eigen.U()[(r, c)]).collect());
             }
         }
-        let row = |k: usize| -> f64 { range.clone().map(|l| self.entry(k, l).abs()).sum() };
-        let trace: f64 = range.clone().map(|k| self.diagonal(k)).sum();
+        let row = |k: usize| -> f64 { range.clone().map(|l| self.matrix_entry(gram, k, l).abs()).sum() };
         Shape::Bound(range.clone().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE))
     }
 }
@@ -199,18 +227,10 @@ impl<'a> Minimiser<'a> {
             let shape = self.shapes[h].get_or_insert_with(|| self.quadratic.shape(h));
             let u = shape.minimise(&self.x[range.clone()], &r, rest);
             self.norms[h] = norm(&u);
-            let mut eliminated = 0.0;
-            for (k, u) in range.zip(u) {
-                let (j, change) = (blocks.columns[k] as usize, blocks.scales[k] * (u - self.x[k]));
-                self.x[k] = u;
-                if change != 0.0 {
-                    kernels::add_scaled(-change, self.quadratic.gram.column(j), &mut self.residual);
-                    eliminated += self.quadratic.shift.map_or(0.0, |(p, part)| change * p[j] * part);
-                }
-            }
-            if let Some((p, _)) = self.quadratic.shift.filter(|_| eliminated != 0.0) {
-                kernels::add_scaled(eliminated, p, &mut self.residual);
-            }
+            let change: Vec<f64> =
+                range.clone().zip(&u).map(|(k, u)| blocks.scales[k] * (u - self.x[k])).collect();
+            self.x[range.clone()].copy_from_slice(&u);
+            self.quadratic.subtract(&blocks.columns[range], &change, &mut self.residual);
         }
     }
 
@@ -230,7 +250,7 @@ impl<'a> Minimiser<'a> {
             }
         }
         let direction = self.solve(&live, total, gradient);
-        let moved = self.quadratic.apply(&blocks.gather(&direction, self.quadratic.gram.width()));
+        let moved = self.quadratic.apply(&blocks.gather(&direction, self.quadratic.curvature.width()));
         let step = self.line_search(&live, total, &direction, &moved);
         if step == 0.0 {
             return;
@@ -246,7 +266,7 @@ impl<'a> Minimiser<'a> {
     /// a factorisation, else, if not too wide, by one.
     fn solve(&self, live: &[Live], total: f64, r: Vec<f64>) -> Vec<f64> {
         let width: usize = live.iter().map(|(_, range)| range.len()).sum();
-        let factor = width <= WIDEST_FACTOR;
+        let factor = width <= WIDEST_FACTOR && self.quadratic.curvature.matrix().is_some();
         let (d, solved) = self.iterate(live, total, r.clone(), if factor { width / 8 + 8 } else { 500 });
         if solved || !factor {
             return d;
@@ -269,7 +289,8 @@ impl<'a> Minimiser<'a> {
         let mut s = precondition(&r);
         let mut direction = s.clone();
         let mut rho: f64 = kernels::dot(&r, &s);
-        let enough = SOLVED * rho;
+        let implicit = self.quadratic.curvature.matrix().is_none();
+        let enough = if implicit { ROUGHLY_SOLVED } else { SOLVED } * rho;
         for _ in 0..most {
             if rho <= enough {
                 return (d, true);
@@ -291,8 +312,9 @@ impl<'a> Minimiser<'a> {
         (d, rho <= enough)
     }
 
-    /// Cholesky, with just enough on the diagonal to survive rounding; `None` if even so it fails.
+    /// Cholesky, with just enough on the diagonal to survive rounding; `None` if even so it fails, or without a matrix.
     fn factorise(&self, live: &[Live], total: f64, r: &[f64]) -> Option<Vec<f64>> {
+        let gram = self.quadratic.curvature.matrix()?;
         let at: Vec<(usize, usize)> =
             live.iter().flat_map(|(h, range)| range.clone().map(|k| (*h, k))).collect();
         let mut matrix = Mat::from_fn(at.len(), at.len(), |i, j| {
@@ -303,7 +325,7 @@ impl<'a> Minimiser<'a> {
             let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
             let turn =
                 if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
-            self.quadratic.entry(k, l) + unit + turn
+            self.quadratic.matrix_entry(gram, k, l) + unit + turn
         });
         let trace: f64 = (0..at.len()).map(|i| matrix[(i, i)]).sum();
         (0..at.len()).for_each(|i| matrix[(i, i)] += 1e-15 * trace);
@@ -318,7 +340,7 @@ impl<'a> Minimiser<'a> {
     /// `(H + Hessian of 1/2 (sum ||x_h||)^2) d` on the live blocks.
     fn hessian(&self, live: &[Live], total: f64, d: &[f64]) -> Vec<f64> {
         let blocks = self.quadratic.blocks;
-        let image = self.quadratic.apply(&blocks.gather(d, self.quadratic.gram.width()));
+        let image = self.quadratic.apply(&blocks.gather(d, self.quadratic.curvature.width()));
         let along = |h: usize, range: &std::ops::Range<usize>| {
             kernels::dot(&self.x[range.clone()], &d[range.clone()]) / self.norms[h]
         };

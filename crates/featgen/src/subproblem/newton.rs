@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::gram::Gram;
+use super::curvature::Curvature;
 use super::model::{Minimiser, Quadratic};
 use super::{Cache, Goal, Outcome, Problem, State, Subproblem, best_shift};
 use crate::{kernels, ordered};
 
-/// Keeps the Gram matrix from round to round.
+/// Keeps the curvature from round to round.
 #[derive(Default)]
 pub(super) struct Newton {
-    gram: Gram,
+    curvature: Curvature,
 }
 
 /// How much of the gap a step's model leaves: smaller costs more in the model, larger costs more steps.
@@ -66,11 +66,11 @@ impl Subproblem for Newton {
     }
 
     fn kept(&self) -> Vec<Cow<'_, [f64]>> {
-        self.gram.kept()
+        self.curvature.kept()
     }
 
     fn resume(&mut self, kept: Vec<Vec<f64>>, cache: &Cache) -> bool {
-        Gram::resume(kept, cache).map(|gram| self.gram = gram).is_some()
+        Curvature::resume(kept, cache).map(|curvature| self.curvature = curvature).is_some()
     }
 }
 
@@ -92,7 +92,7 @@ impl Newton {
     /// moves by its curvature; what is left are the rows that did not: those that changed sides of the hinge. `None` if
     /// they are many, as with a loss that is nowhere quadratic.
     fn follow(&self, problem: &Problem<'_>, step: Step, v: &[f64], bias: f64) -> Option<Vec<f64>> {
-        let (h, db) = (self.gram.weights(), bias - step.bias);
+        let (h, db) = (self.curvature.weights(), bias - step.bias);
         let mut rest = Vec::new();
         for i in 0..v.len() {
             let off = v[i] - (step.from.v[i] - h[i] * (step.df[i] - db));
@@ -101,9 +101,9 @@ impl Newton {
             }
         }
         let mut c = problem.cache.transpose_few(&rest)?;
-        let image = self.gram.apply(&step.dw);
+        let image = self.curvature.apply(&step.dw);
         for j in 0..c.len() {
-            c[j] += step.from.c[j] - image[j] + db * self.gram.sums()[j];
+            c[j] += step.from.c[j] - image[j] + db * self.curvature.sums()[j];
         }
         Some(c)
     }
@@ -119,13 +119,13 @@ impl Newton {
     ) -> Option<Step> {
         let mut h = vec![0.0; problem.rows()];
         problem.loss.curvatures(&from.z, problem.costs, &mut h);
-        self.gram.update(problem.cache, &h);
-        let h = self.gram.weights();
+        self.curvature.update(problem.cache, &h);
+        let h = self.curvature.weights();
         let total = ordered::sum(h.len(), |i| h[i]);
-        let p = self.gram.sums();
+        let p = self.curvature.sums();
         let eliminate = problem.shift && total > 0.0;
         let quadratic = Quadratic {
-            gram: &self.gram,
+            curvature: &self.curvature,
             blocks: &state.blocks,
             c: &from.c,
             shift: eliminate.then_some((p, 1.0 / total)),

@@ -7,7 +7,7 @@ use std::path::Path;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use super::{Made, Problem, Setting, TRUTH, Truth, choose};
+use super::{Made, Problem, Set, Setting, TRUTH, Truth, choose};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::files::write_whole;
@@ -65,6 +65,11 @@ impl Group {
     /// Makes the test set alone.
     pub fn test(&self) -> Result<Dataset> {
         self.problem()?.test()
+    }
+
+    /// A set whose columns are made as they are asked for, to be written to a store: it need not fit in memory.
+    pub fn on_demand(&self, set: Set) -> Result<Dataset> {
+        self.problem()?.on_demand(set)
     }
 
     /// What makes the labels.

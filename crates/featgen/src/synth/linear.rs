@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_distr::Open01;
 
-use super::{Made, Problem, Setting, TRUTH, Truth, choose};
+use super::{Made, Problem, Set, Setting, TRUTH, Truth, choose};
 use crate::data::Dataset;
 use crate::error::Result;
 
@@ -49,6 +49,11 @@ impl Linear {
     /// Makes the test set alone.
     pub fn test(&self) -> Result<Dataset> {
         self.problem()?.test()
+    }
+
+    /// A set whose columns are made as they are asked for, to be written to a store: it need not fit in memory.
+    pub fn on_demand(&self, set: Set) -> Result<Dataset> {
+        self.problem()?.on_demand(set)
     }
 
     /// What makes the labels.

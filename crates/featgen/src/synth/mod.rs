@@ -3,6 +3,7 @@
 //! [`Linear`] and [`Group`] differ in what weights they draw; their values come from the same streams, one a column.
 //! [`Products`] are made by rows, for there features occur together.
 
+mod drawn;
 mod group;
 mod linear;
 mod products;
@@ -11,6 +12,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
+use drawn::Drawn;
 pub use group::Group;
 pub use linear::Linear;
 pub use products::Products;
@@ -107,9 +109,11 @@ impl Truth {
 }
 
 /// The two sets draw from different streams.
-#[derive(Clone, Copy)]
-enum Set {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Set {
+    /// What to learn from.
     Train = 0,
+    /// More of the same, unseen.
     Test = 1,
 }
 
@@ -117,6 +121,7 @@ enum Set {
 const TRUTH: u64 = u64::MAX;
 
 /// What every kind of problem is told.
+#[derive(Clone)]
 struct Setting {
     rows: usize,
     test_rows: usize,
@@ -149,11 +154,15 @@ impl Setting {
         self.random(2 * column as u64 + set as u64)
     }
 
-    fn columns(&self, set: Set) -> Result<Box<dyn Columns>> {
-        let rows = match set {
+    fn rows(&self, set: Set) -> usize {
+        match set {
             Set::Train => self.rows,
             Set::Test => self.test_rows,
-        };
+        }
+    }
+
+    fn columns(&self, set: Set) -> Result<Box<dyn Columns>> {
+        let rows = self.rows(set);
         if self.density < 1.0 {
             Ok(Box::new(self.sparse(set, rows)?))
         } else {
@@ -166,10 +175,15 @@ impl Setting {
         self.check_room::<f32>(rows, len)?;
         let mut values = vec![0f32; len];
         values.par_chunks_mut(rows.max(1)).enumerate().for_each(|(column, values)| {
-            let mut random = self.column_random(set, column);
-            values.iter_mut().for_each(|x| *x = random.sample(StandardNormal));
+            self.dense_column(set, column, |normal| values.fill_with(normal));
         });
         Dense::new(values, rows, self.features, Layout::ColumnMajor)
+    }
+
+    /// Calls `fill` with what draws the values of a column, one after the other.
+    fn dense_column(&self, set: Set, column: usize, fill: impl FnOnce(&mut dyn FnMut() -> f32)) {
+        let mut random = self.column_random(set, column);
+        fill(&mut || random.sample(StandardNormal));
     }
 
     fn sparse(&self, set: Set, rows: usize) -> Result<Sparse> {
@@ -271,7 +285,10 @@ impl Problem {
     }
 
     fn train(&self) -> Result<Dataset> {
-        let train = self.set(Set::Train, "synthetic training set")?;
+        self.with_two_classes(self.set(Set::Train, "synthetic training set")?)
+    }
+
+    fn with_two_classes(&self, train: Dataset) -> Result<Dataset> {
         if let [only] = train.labels.classes() {
             let reason = format!(
                 "all {} training instances fall into class {only}: a shift nearer to 0 or more rows are needed",
@@ -284,6 +301,14 @@ impl Problem {
 
     fn test(&self) -> Result<Dataset> {
         self.set(Set::Test, "synthetic test set")
+    }
+
+    /// A set whose columns are made as they are asked for.
+    fn on_demand(&self, set: Set) -> Result<Dataset> {
+        let columns = Drawn { setting: self.setting.clone(), set };
+        let decision = on_threads(|| Ok(self.truth.decision(&columns)))?;
+        let data = dataset(Box::new(columns), &decision, "synthetic data");
+        if set == Set::Train { self.with_two_classes(data) } else { Ok(data) }
     }
 
     fn set(&self, set: Set, source: &str) -> Result<Dataset> {

@@ -46,7 +46,7 @@ pub struct Batch {
 /// What an input looks like inside.
 enum Rows {
     Svmlight(Source, svmlight::Options),
-    Csv(csv::Rows),
+    Csv(Box<csv::Rows>),
     Npy(npy::Array),
     /// A store is mapped as a whole.
     Store(Box<Table>),
@@ -65,7 +65,7 @@ impl Reader {
                 let options = self.svmlight_options(labelled, 0)?;
                 Rows::Svmlight(source, options)
             }
-            Format::Csv { delimiter } => Rows::Csv(self.open_csv(source, delimiter)?),
+            Format::Csv { delimiter } => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
             Format::Npy => Rows::Npy(self.open_npy(source)?),
             Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
         };

@@ -22,6 +22,9 @@ pub(super) struct Label<'a> {
 /// Names shown of a header that does not hold what is looked for.
 const NAMES_SHOWN: usize = 8;
 
+/// Some rows, and their labels where there is a column of labels.
+pub(super) type Part = (Box<dyn Columns>, Option<Labels>);
+
 /// A table whose header was read.
 pub(super) struct Rows {
     reader: csv::Reader<PlainLines>,
@@ -54,7 +57,7 @@ impl Rows {
     }
 
     /// The next rows, of about `most` values, and their labels; `None` at the end.
-    pub(super) fn read(&mut self, most: usize) -> Result<Option<(Box<dyn Columns>, Option<Labels>)>> {
+    pub(super) fn read(&mut self, most: usize) -> Result<Option<Part>> {
         let columns = self.header.names.len() - usize::from(self.header.label.is_some());
         let (mut values, mut rows) = (Vec::new(), 0);
         while rows == 0 || rows * columns.max(1) < most {

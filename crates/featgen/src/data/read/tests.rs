@@ -621,7 +621,7 @@ mod batches {
         let value = |i: usize, j: usize| (i * 31 + j * 17) % 7;
         let line = |i: usize| {
             let entries = (1..9).map(|j| format!(" {}:{}", j * j, value(i, j))).collect::<String>();
-            format!("{}{entries}{}", i % 2, if i % 5 == 0 { "\n\n# comment\n" } else { "\n" })
+            format!("{}{entries}{}", i % 2, if i.is_multiple_of(5) { "\n\n# comment\n" } else { "\n" })
         };
         let text: String = (0..500).map(line).collect();
         let row = |i: usize| (1..9).map(|j| format!("{},", value(i, j))).collect::<String>();

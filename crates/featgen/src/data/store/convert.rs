@@ -12,7 +12,7 @@ use super::format::Kind;
 use super::runs::Runs;
 use super::write::{Plan, Share, StoreWriter};
 use crate::data::read::{Part, Reader};
-use crate::data::{Column, Columns, Labels, Names, Sparse, ValuesView};
+use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView};
 use crate::error::{Error, Result};
 use crate::files::WholeFile;
 
@@ -21,6 +21,9 @@ const BYTES_PER_ENTRY: u64 = 32;
 
 /// Shards are about as large as this, unless their number is given.
 const SHARD_BYTES: u64 = 1 << 26;
+
+/// Values after which progress is worth showing again.
+const WORTH_SHOWING: u64 = 1 << 22;
 
 /// How to convert.
 #[derive(Debug, Clone)]
@@ -148,31 +151,61 @@ impl<'a> Gathered<'a> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Converted> {
         let Self { rows, dimension, only, runs, .. } = self;
-        let mut source: Box<dyn ColumnSource> = match (only, runs) {
+        let source: Box<dyn ColumnSource> = match (only, runs) {
             (Some(Part::Sparse(sparse)), _) => Box::new(sparse),
-            (Some(Part::Dense(columns)), _) => Box::new(Matrix { columns, memory: options.memory }),
+            (Some(Part::Dense(columns)), _) => Box::new(Taken::new(columns, options.memory)),
             (None, Some(runs)) => Box::new(runs.few_enough(options.memory)?),
             (None, None) => return Err(Error::Data("no instances".into())),
         };
-        let aside = source.runs();
-        let (values, sparse) = (source.kind()?, source.is_sparse());
-        let shares = shares(&mut *source, values, sparse, options.shards)?;
-        let all: u64 = shares.iter().map(|share| share.columns).sum();
-        let (nonzeros, shards) = (shares.iter().map(|share| share.values).sum(), shares.len());
-        let mut writer = StoreWriter::new(file, Plan { rows, dimension, values, sparse, shares })?;
-        let mut written = 0;
-        source.columns(values, &mut |step| match step {
-            Step::Column(id, length) => {
-                written += 1;
-                if written % 4096 == 0 {
-                    progress(Progress::Written { columns: written, of: all });
-                }
-                writer.column(id, length)
+        write(file, source, [rows, dimension], options, labels, names, progress)
+    }
+}
+
+/// Writes the columns of a source as a store of that many rows and features.
+fn write(
+    file: WholeFile,
+    mut source: Box<dyn ColumnSource + '_>,
+    [rows, dimension]: [u64; 2],
+    options: &Conversion,
+    labels: &Labels,
+    names: &Names,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Converted> {
+    let runs = source.runs();
+    let (values, sparse) = (source.kind()?, source.is_sparse());
+    let shares = shares(&mut *source, values, sparse, options.shards)?;
+    let all: u64 = shares.iter().map(|share| share.columns).sum();
+    let (nonzeros, shards) = (shares.iter().map(|share| share.values).sum(), shares.len());
+    let mut writer = StoreWriter::new(file, Plan { rows, dimension, values, sparse, shares })?;
+    let (mut columns, mut entries) = (0, 0);
+    source.columns(values, &mut |step| match step {
+        Step::Column(id, length) => {
+            (columns, entries) = (columns + 1, entries + length);
+            if entries > WORTH_SHOWING {
+                entries = 0;
+                progress(Progress::Written { columns, of: all });
             }
-            Step::Entries(rows, values) => writer.entries(rows, values),
-        })?;
-        writer.finish(labels, names)?;
-        Ok(Converted { rows, dimension, nonzeros, shards, runs: aside })
+            writer.column(id, length)
+        }
+        Step::Entries(rows, values) => writer.entries(rows, values),
+    })?;
+    writer.finish(labels, names)?;
+    Ok(Converted { rows, dimension, nonzeros, shards, runs })
+}
+
+impl Dataset {
+    /// Writes a store, which appears whole or not at all. Columns are taken out some at a time: they may be made as they
+    /// are asked for.
+    pub fn write_store(
+        &self,
+        path: impl AsRef<Path>,
+        options: &Conversion,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Converted> {
+        let columns = &*self.columns;
+        let size = [columns.rows() as u64, columns.dimension()];
+        let source = Box::new(Taken::new(columns, options.memory));
+        write(WholeFile::create(path.as_ref())?, source, size, options, &self.labels, &self.names, progress)
     }
 }
 
@@ -262,62 +295,79 @@ impl ColumnSource for Sparse {
     }
 }
 
-/// A dense matrix, taken some columns at a time.
-struct Matrix {
-    columns: Box<dyn Columns>,
+/// Any columns, some taken out at a time.
+struct Taken<C> {
+    columns: C,
     memory: u64,
+    sparse: bool,
 }
 
-impl Matrix {
-    /// Calls `each` with the values of every column, in order.
-    fn for_each(&self, mut each: impl FnMut(&[f64]) -> Result<()>) -> Result<()> {
+impl<C: std::ops::Deref<Target: Columns>> Taken<C> {
+    fn new(columns: C, memory: u64) -> Self {
+        let sparse = columns.is_empty() || matches!(columns.gather(&[0])[..], [Column::Sparse { .. }]);
+        Self { columns, memory, sparse }
+    }
+
+    /// Calls `each` with every column and its id, in order.
+    fn for_each(&self, mut each: impl FnMut(u64, &Column) -> Result<()>) -> Result<()> {
         let held = self.columns.len();
+        let values = (self.columns.nonzeros() / held.max(1) as u64).max(1);
         // Half for the columns, half for what is around.
-        let step = (self.memory / 16 / (self.columns.rows() as u64).max(1)).clamp(1, held.max(1) as u64);
-        for first in (0..held).step_by(step as usize) {
-            let positions: Vec<usize> = (first..held.min(first + step as usize)).collect();
-            for column in self.columns.gather(&positions) {
-                match column {
-                    Column::Dense(values) => each(&values)?,
-                    Column::Sparse { .. } => {
-                        return Err(Error::Data("dense data with a sparse column".into()));
-                    }
-                }
+        let step = (self.memory / 2 / (12 * values)).clamp(1, held.max(1) as u64) as usize;
+        for first in (0..held).step_by(step) {
+            let positions: Vec<usize> = (first..held.min(first + step)).collect();
+            for (&position, column) in positions.iter().zip(self.columns.gather(&positions)) {
+                each(self.columns.id(position), &column)?;
             }
         }
         Ok(())
     }
 }
 
-impl ColumnSource for Matrix {
+impl<C: std::ops::Deref<Target: Columns>> ColumnSource for Taken<C> {
     fn is_sparse(&self) -> bool {
-        false
+        self.sparse
     }
 
     fn kind(&mut self) -> Result<Kind> {
+        if self.columns.all_ones() {
+            return Ok(Kind::Ones);
+        }
         if self.columns.is_narrow() {
             return Ok(Kind::F32);
         }
-        let mut kind = Kind::F32;
-        self.for_each(|values| {
-            kind = kind.max(narrowest(values));
+        let mut kind = if self.sparse { Kind::Ones } else { Kind::F32 };
+        self.for_each(|_, column| {
+            let (Column::Dense(values) | Column::Sparse { values, .. }) = column;
+            if values.iter().any(|&x| x != 1.0) {
+                kind = kind.max(narrowest(values));
+            }
             Ok(())
         })?;
         Ok(kind)
     }
 
     fn lengths(&mut self, each: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        let rows = self.columns.rows() as u64;
-        (0..self.columns.len() as u64).for_each(|id| each(id, rows));
-        Ok(())
+        if !self.sparse {
+            let rows = self.columns.rows() as u64;
+            (0..self.columns.len() as u64).for_each(|id| each(id, rows));
+            return Ok(());
+        }
+        self.for_each(|id, column| {
+            let (Column::Dense(values) | Column::Sparse { values, .. }) = column;
+            each(id, values.len() as u64);
+            Ok(())
+        })
     }
 
     fn columns(&mut self, kind: Kind, each: &mut dyn FnMut(Step<'_>) -> Result<()>) -> Result<()> {
-        let mut id = 0;
-        self.for_each(|values| {
+        self.for_each(|id, column| {
+            let (rows, values): (&[u32], _) = match column {
+                Column::Dense(values) => (&[], values),
+                Column::Sparse { rows, values } => (rows, values),
+            };
             each(Step::Column(id, values.len() as u64))?;
-            id += 1;
-            each(Step::Entries(&[], &bytes_of(values, kind)))
+            each(Step::Entries(bytemuck::cast_slice(rows), &bytes_of(values, kind)))
         })
     }
 }

@@ -9,6 +9,7 @@ mod runs;
 mod write;
 
 use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
-use super::{Bins, Column, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
+use super::{Bins, Column, Columns, Dataset, Dense, Labels, Lanes, Layout, Names, SparseView, ValuesView};
 use crate::error::{Error, Result};
 
 /// The bytes that a store begins with.
@@ -33,6 +34,12 @@ pub struct Store {
     starts: Vec<usize>,
     /// The id of each sparse shard's first column.
     first_ids: Vec<u64>,
+}
+
+/// Whether a file begins as stores do.
+pub fn is_store(path: impl AsRef<Path>) -> bool {
+    let mut head = [0; MAGIC.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok_and(|()| head == *MAGIC)
 }
 
 impl Store {
@@ -288,7 +295,7 @@ impl Columns for Store {
         sums
     }
 
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [f64]) {
+    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         self.at(position, |columns, k| columns.histogram(k, v, bins, sums));
     }
 

@@ -169,7 +169,7 @@ impl Runs {
         for_each_column(file, runs, READ[0], |id, length, parts| {
             heads.push(&id.to_le_bytes())?;
             heads.push(&length.to_le_bytes())?;
-            streams.entries(parts, kind, &mut |r, v| {
+            streams.entries(parts, kind, |r, v| {
                 rows.push(r)?;
                 values.push(v)
             })
@@ -209,7 +209,7 @@ impl ColumnSource for Runs {
                 })
             };
             step(Step::Column(id, length))?;
-            streams.entries(parts, kind, &mut |rows, values| step(Step::Entries(rows, values)))
+            streams.entries(parts, kind, |rows, values| step(Step::Entries(rows, values)))
         });
         match failure {
             Some(failure) => Err(failure),
@@ -281,7 +281,7 @@ impl<'a> Streams<'a> {
         &mut self,
         parts: &[(usize, u64)],
         kind: Kind,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> io::Result<()>,
+        mut each: impl FnMut(&[u8], &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         const FEW: u64 = 1 << 12;
         for &(r, length) in parts {

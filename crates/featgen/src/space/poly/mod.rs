@@ -8,15 +8,19 @@
 //! Features come in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that
 //! same order: a row is read until its features are too small for the pair to be among the best, and the search ends with
 //! the first feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
+//! Where most values are not 0, the same goes by blocks of features instead of rows.
+
+mod blocks;
+mod search;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::ranked::RankedRows;
+use self::search::Search;
 use super::topb::Tops;
-use super::work::{MOST_WORK, WORTH_REPORTING, Work};
+use super::work::MOST_WORK;
 use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
 use crate::digest::digest;
 use crate::error::{Error, Result};
@@ -44,12 +48,6 @@ enum Item {
 
 /// Room for rounding between a bound and what it bounds.
 const ROUNDING: f64 = 1e-9;
-
-/// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
-const FIRST_BATCH: usize = 16;
-const LARGEST_BATCH: usize = 1 << 12;
-
-const ADVICE: &str = "name the features that may be multiplied with --only";
 
 impl<'a> PolySpace<'a> {
     /// Products of the features of `inputs` for the kernel `(gamma x.z + coef0)^2`.
@@ -158,8 +156,10 @@ impl<'a> PolySpace<'a> {
             self.inputs.go_on()?;
             let first = b * batch;
             let mut tops = Tops::new(tops.best.capacity());
-            for (k, [up, down]) in columns.square_dots(first..first + bounds.len(), v).into_iter().enumerate()
-            {
+            let sums = columns.square_dots(first..first + bounds.len(), v);
+            // No score of a pair is above the larger of these.
+            self.inputs.check(first, &sums.iter().map(|[up, down]| up + down).collect::<Vec<_>>())?;
+            for (k, [up, down]) in sums.into_iter().enumerate() {
                 let position = first + k;
                 if self.is_factor(position) {
                     let item = Item::Product(position as u32, position as u32);
@@ -197,7 +197,7 @@ impl FeatureSpace for PolySpace<'_> {
         let inputs = 1 + self.inputs.columns().len() + factors;
         let mut search = Search::new(self, v, bounds, tops, &taken);
         let pairs = search.run()?;
-        let tops = search.tops;
+        let tops = search.into_best();
         Ok(WorstCase::new(tops, inputs as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
     }
 
@@ -233,142 +233,4 @@ fn one_signed(inputs: &Inputs<'_>) -> bool {
         column.entries().fold([false; 2], |seen, (_, x)| signs(seen, x)) != [true; 2]
     };
     columns.all_ones() || (0..columns.len()).into_par_iter().all(one)
-}
-
-/// The search for pairs at given duals.
-struct Search<'a> {
-    space: &'a PolySpace<'a>,
-    v: &'a [f64],
-    /// Positions of the features that may be in a pair worth looking at, by falling bound.
-    order: Vec<u32>,
-    /// Their bounds.
-    bounds: Vec<f64>,
-    rows: RankedRows,
-    tops: Tops<Item>,
-    taken: &'a [Item],
-    work: Work<'a>,
-}
-
-impl<'a> Search<'a> {
-    fn new(
-        space: &'a PolySpace<'a>,
-        v: &'a [f64],
-        bounds: Vec<f64>,
-        tops: Tops<Item>,
-        taken: &'a [Item],
-    ) -> Self {
-        let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
-        let (order, rows, work) =
-            (Vec::new(), RankedRows::default(), Work::new(space.most_work, space.inputs.watch(), ADVICE));
-        let mut search = Self { space, v, order, bounds: Vec::new(), rows, tops, taken, work };
-        let least = search.least_partner(largest);
-        search.order = (0..bounds.len() as u32)
-            .into_par_iter()
-            .filter(|&p| bounds[p as usize] > 0.0 && bounds[p as usize] >= least)
-            .collect();
-        let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
-        search.order.par_sort_unstable_by(by_bound);
-        search.bounds = search.order.iter().map(|&p| bounds[p as usize]).collect();
-        search
-    }
-
-    /// The smallest bound with which a feature can still make a good pair with one of bound `m`.
-    fn least_partner(&self, m: f64) -> f64 {
-        if !self.space.pruned {
-            return 0.0;
-        }
-        let needed = self.tops.threshold().max(0.0) * (1.0 - ROUNDING);
-        needed / (self.space.coefficient(Item::Product(0, 1)) * m)
-    }
-
-    /// Looks at all pairs that may be among the best; returns how many were scored.
-    fn run(&mut self) -> Result<u128> {
-        let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
-        let columns = self.space.inputs.columns();
-        let kept = |row: u32| self.v[row as usize] != 0.0;
-        self.rows = RankedRows::new(columns, &self.order, columns.all_ones(), kept, &self.work)?;
-        while first < self.order.len() {
-            // Later features have smaller bounds: if the largest partner is not enough, none is.
-            if self.bounds[0] < self.least_partner(self.bounds[first]) {
-                break;
-            }
-            let last = self.order.len().min(first + batch);
-            let columns = self.columns(first..last)?;
-            for (rank, column) in (first as u32..).zip(&columns) {
-                for &(row, x) in column {
-                    self.rows.push(row, rank, x);
-                }
-            }
-            let (tops, pairs) = self.score(first, &columns)?;
-            self.tops = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
-            scored += pairs;
-            first = last;
-            batch = (2 * batch).min(LARGEST_BATCH);
-        }
-        Ok(scored)
-    }
-
-    /// The columns of some features, without instances that have no dual weight.
-    fn columns(&self, ranks: Range<usize>) -> Result<Vec<Vec<(u32, f64)>>> {
-        let one = |&position: &u32| {
-            self.work.go_on()?;
-            let mut entries = Vec::new();
-            self.space.inputs.columns().gather(&[position as usize])[0].each_nonzero(|row, x| {
-                if self.v[row as usize] != 0.0 {
-                    entries.push((row, x));
-                }
-            });
-            Ok(entries)
-        };
-        self.order[ranks].par_iter().map(one).collect()
-    }
-
-    /// Multiplies each of a batch of features, whose ranks begin with `first`, with all before it that may matter.
-    fn score(&self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
-        let width = first + columns.len();
-        let budget = self.tops.best.capacity();
-        let start = || (Tops::new(budget), 0, vec![0.0; width]);
-        let pivots = columns.par_iter().enumerate().with_min_len(1);
-        let done = pivots.try_fold(start, |(mut tops, pairs, mut sums), (k, column)| {
-            let more = self.score_pivot(first + k, column, &mut sums, &mut tops)?;
-            Ok((tops, pairs + more, sums))
-        });
-        let done = done.map(|part| part.map(|(tops, pairs, _)| (tops, pairs)));
-        done.try_reduce(|| (Tops::new(budget), 0), |(a, p), (b, q)| Ok((a.merge(b), p + q)))
-    }
-
-    /// One feature with those of smaller rank; `sums` are all 0 before and after.
-    fn score_pivot(
-        &self,
-        rank: usize,
-        column: &[(u32, f64)],
-        sums: &mut [f64],
-        tops: &mut Tops<Item>,
-    ) -> Result<u128> {
-        let least = self.least_partner(self.bounds[rank]);
-        let partners = self.bounds[..rank].partition_point(|&m| m >= least);
-        let mut read = 0;
-        for &(row, x) in column {
-            let pull = self.v[row as usize] * x;
-            let count = self.rows.ranks(row).partition_point(|&rank| (rank as usize) < partners);
-            self.rows.each(row, count, |rank, x| sums[rank] += pull * x);
-            read += count as u64;
-            if read >= WORTH_REPORTING {
-                self.work.add(std::mem::take(&mut read))?;
-            }
-        }
-        self.work.add(read)?;
-        let coefficient = self.space.coefficient(Item::Product(0, 1));
-        let mut pairs = 0;
-        for (partner, sum) in sums[..partners].iter_mut().enumerate().filter(|(_, sum)| **sum != 0.0) {
-            pairs += 1;
-            let score = coefficient * sum.abs();
-            *sum = 0.0;
-            if score >= tops.threshold() && score >= self.tops.threshold() {
-                let (a, b) = (self.order[rank], self.order[partner]);
-                tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
-            }
-        }
-        Ok(pairs)
-    }
 }

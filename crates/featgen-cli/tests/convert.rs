@@ -1,0 +1,168 @@
+//! Stores as a user makes and uses them.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::featgen;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const MAKE: &str = "synth linear -o toy --rows 300 --test-rows 100 --features 400 --relevant 8 --seed 5";
+
+fn run(folder: &Path, args: &str) -> (String, String) {
+    let output = featgen(folder).args(args.split_whitespace()).assert().success().get_output().clone();
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn toy(more: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &format!("{MAKE} {more}"));
+    folder
+}
+
+fn same_file(folder: &Path, a: &str, b: &str) -> bool {
+    fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap()
+}
+
+/// Text, plain or compressed, from a file or standard input, in one pass or many: one store, one model.
+#[test]
+fn however_a_store_is_made_the_model_is_the_same() {
+    let toy = toy("--density 0.2");
+    let folder = toy.path();
+    run(folder, "train toy.train.svm --features 12 -o text.json");
+    let (_, said) = run(folder, "convert toy.train.svm a.store");
+    assert!(said.contains("300 x 400") && said.contains("1 shard"), "{said}");
+    for options in ["--memory 1", "--memory 64KB --threads 1", "--shards 7"] {
+        run(folder, &format!("convert toy.train.svm b.store {options}"));
+        run(folder, "train b.store --features 12 -o stored.json");
+        assert!(same_file(folder, "text.json", "stored.json"), "{options}");
+    }
+    let text = fs::read(folder.join("toy.train.svm")).unwrap();
+    fs::write(folder.join("toy.zst"), zstd::encode_all(&text[..], 1).unwrap()).unwrap();
+    run(folder, "convert toy.zst b.store");
+    assert!(same_file(folder, "a.store", "b.store"));
+    featgen(folder).args(["convert", "-", "c.store"]).write_stdin(text).assert().success();
+    assert!(same_file(folder, "a.store", "c.store"));
+    let (from_text, _) = run(folder, "predict text.json toy.train.svm --output-kind decision");
+    let (from_store, _) = run(folder, "predict text.json a.store --output-kind decision");
+    assert_eq!(from_text, from_store);
+}
+
+#[test]
+fn data_are_made_straight_into_a_store() {
+    for density in ["", "--density 0.3"] {
+        let [toy, other] =
+            ["--format store", "--format auto"].map(|format| toy(&format!("{density} {format}")));
+        let data =
+            if density.is_empty() { "toy.train.npy --labels toy.train.labels.txt" } else { "toy.train.svm" };
+        run(toy.path(), "train toy.train.store --test toy.test.store --features 12 -o model.json");
+        run(other.path(), &format!("train {data} --features 12 -o model.json"));
+        let model = |folder: &TempDir| fs::read_to_string(folder.path().join("model.json")).unwrap();
+        assert_eq!(model(&toy), model(&other), "{density}");
+    }
+}
+
+#[test]
+fn a_store_is_described() {
+    let toy = toy("--density 0.2 --format store");
+    let folder = toy.path();
+    let (shown, _) = run(folder, "inspect toy.train.store");
+    assert!(shown.contains("300 instances x 400 features"), "{shown}");
+    assert!(shown.contains("of class -1") && shown.contains("1 shard"), "{shown}");
+    let (json, _) = run(folder, "inspect toy.train.store --json");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["n"], &json["m"], &json["dense"]), (&300.into(), &400.into(), &false.into()));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let toy = toy("--density 0.2");
+    let folder = toy.path();
+    let fails = |args: &str, code: i32, message: &str| {
+        let output = featgen(folder).args(args.split_whitespace()).assert().code(code).get_output().clone();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(message), "{args}: {said}");
+        assert!(said.lines().count() <= 6, "{said}");
+    };
+    run(folder, "convert toy.train.svm a.store");
+    fails("convert a.store b.store", 1, "this is a store already");
+    fails("convert toy.train.svm b.store --memory lots", 2, "no size of memory");
+    fails("convert toy.train.svm b.store --shards 0", 2, "at least 1");
+    fails("convert toy.train.svm no/b.store", 1, "no folder");
+    fails("convert missing b.store", 1, "missing");
+    fs::write(folder.join("bad.svm"), "1 1:1\n0 2:x\n").unwrap();
+    fails("convert bad.svm b.store", 1, "bad.svm:2:");
+    let whole = fs::read(folder.join("a.store")).unwrap();
+    fs::write(folder.join("cut.store"), &whole[..whole.len() / 2]).unwrap();
+    fails("train cut.store", 1, "cut.store: the store is incomplete or damaged");
+    fails("inspect cut.store", 1, "incomplete or damaged");
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    fs::write(folder.join("bad.store"), damaged).unwrap();
+    fails("predict toy.truth.txt bad.store", 1, "");
+    fails("train bad.store", 1, "damaged");
+    assert!(!folder.join("b.store").exists());
+    // What could not be made leaves nothing behind.
+    let hidden = fs::read_dir(folder)
+        .unwrap()
+        .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
+    assert_eq!(hidden.count(), 0);
+}
+
+/// Killed at any moment, a conversion leaves nothing, or what was there before, or the whole store.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_conversion_leaves_nothing_behind() {
+    let toy = toy("--density 0.9 --rows 1500 --format svm");
+    let folder = toy.path();
+    let files = || {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let before = files();
+    for k in 0..8 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_featgen"))
+            .args(["convert", "toy.train.svm", "killed.store", "--memory", "64KB", "-q"])
+            .current_dir(folder)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(7 * k));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let after: Vec<String> = files().into_iter().filter(|name| name != "killed.store").collect();
+        assert_eq!(after, before);
+        if folder.join("killed.store").exists() {
+            run(folder, "inspect killed.store");
+            fs::remove_file(folder.join("killed.store")).unwrap();
+        }
+    }
+}
+
+/// Two that write the same store at once do not mix it up.
+#[test]
+fn two_conversions_to_one_name_give_one_whole_store() {
+    let toy = toy("--density 0.9 --format svm");
+    let folder = toy.path();
+    let start = || {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_featgen"))
+            .args(["convert", "-", "one.store", "--memory", "64KB", "-q"])
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let text = fs::read(folder.join("toy.train.svm")).unwrap();
+        child.stdin.take().unwrap().write_all(&text).unwrap();
+        child
+    };
+    let children = [start(), start()];
+    children.into_iter().for_each(|mut child| assert!(child.wait().unwrap().success()));
+    run(folder, "inspect one.store");
+}

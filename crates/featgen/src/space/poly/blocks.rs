@@ -1,0 +1,89 @@
+//! Dense features in an order, multiplied with each other in blocks: `sum_i v_i x_ij x_ik` of many pairs as one product of
+//! matrices, which a processor does twenty times faster than pair by pair.
+//!
+//! The order of its additions depends on the blocks. So it only tells which pairs are worth a second look: these are summed
+//! again, row by row, and are the same to the bit however they were found.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+/// The values of features, one after the other, in the rows that have a dual weight.
+pub(super) struct Blocks {
+    /// Where each row of the data is, if it is kept.
+    places: Vec<Option<u32>>,
+    v: Vec<f64>,
+    values: Vec<f64>,
+}
+
+/// Partners that are multiplied at a time: their products with the pivots stay in the cache.
+const PARTNERS: usize = 512;
+
+impl Blocks {
+    /// No features yet, but room for `count`.
+    pub(super) fn new(v: &[f64], count: usize) -> Self {
+        let mut next = 0..;
+        let places = v.iter().map(|&v| if v == 0.0 { None } else { next.next() }).collect();
+        let v: Vec<f64> = v.iter().copied().filter(|&v| v != 0.0).collect();
+        Self { places, values: Vec::with_capacity(count * v.len()), v }
+    }
+
+    /// Adds a feature by its values that are not 0.
+    pub(super) fn push(&mut self, entries: &[(u32, f64)]) {
+        let start = self.values.len();
+        self.values.resize(start + self.v.len(), 0.0);
+        for &(row, x) in entries {
+            if let Some(place) = self.places[row as usize] {
+                self.values[start + place as usize] = x;
+            }
+        }
+    }
+
+    /// Rows that are kept.
+    pub(super) fn rows(&self) -> usize {
+        self.v.len()
+    }
+
+    fn column(&self, rank: usize) -> &[f64] {
+        &self.values[rank * self.rows()..][..self.rows()]
+    }
+
+    /// The sum of a pair, row by row.
+    pub(super) fn sum(&self, pivot: usize, partner: usize) -> f64 {
+        let rows = self.v.iter().zip(self.column(pivot)).zip(self.column(partner));
+        rows.fold(0.0, |sum, ((v, x), y)| sum + v * x * y)
+    }
+
+    /// How far a product of blocks may be from the sum, relative to `sum_i |v_i x_ij x_ik|`: both are within rows + 2
+    /// roundings of the truth.
+    pub(super) fn error(&self) -> f64 {
+        2.0 * (self.rows() as f64 + 2.0) * f64::EPSILON
+    }
+
+    /// Calls `each` with every pair of a pivot and a partner that comes before it and before `last`, and about its sum.
+    pub(super) fn products(
+        &self,
+        pivots: Range<usize>,
+        last: usize,
+        mut each: impl FnMut(usize, usize, f64),
+    ) {
+        let (n, width) = (self.rows(), pivots.len());
+        let weighted = |rank: usize| self.v.iter().zip(self.column(rank)).map(|(v, x)| v * x);
+        let weighted: Vec<f64> = pivots.clone().flat_map(weighted).collect();
+        let right = MatRef::from_column_major_slice(&weighted, n, width);
+        let mut out = vec![0.0; PARTNERS * width];
+        for first in (0..last.min(pivots.end)).step_by(PARTNERS) {
+            let count = PARTNERS.min(last.min(pivots.end) - first);
+            let left = MatRef::from_column_major_slice(&self.values[first * n..][..count * n], n, count);
+            let out = &mut out[..count * width];
+            let product = MatMut::from_column_major_slice_mut(out, count, width);
+            matmul(product, Accum::Replace, left.transpose(), right, 1.0, Par::Seq);
+            for (pivot, sums) in pivots.clone().zip(out.chunks(count)) {
+                for (partner, &sum) in (first..pivot).zip(sums) {
+                    each(pivot, partner, sum);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `H = X' D X` over the cached columns, in the form that suits them: a matrix, or, where columns are tables of levels and
+//! many, the tables themselves over the rows that have curvature. With a hinge these are few: the badly served.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use super::cache::Cache;
+use super::gram::Gram;
+use crate::operator::Operator;
+
+/// The curvature of the loss.
+pub(super) enum Curvature {
+    /// Every entry is known.
+    Matrix(Gram),
+    /// Only products with it are.
+    Implicit(Implicit),
+}
+
+/// Tables up to this number of columns are written down.
+const WIDEST_TABLES: usize = 256;
+
+impl Default for Curvature {
+    fn default() -> Self {
+        Self::Matrix(Gram::default())
+    }
+}
+
+impl Curvature {
+    /// Brings it up to the columns of `cache` and the weights `h`.
+    pub(super) fn update(&mut self, cache: &Cache, h: &[f64]) {
+        match cache.operators().filter(|_| cache.has_tables() && cache.len() > WIDEST_TABLES) {
+            Some(operators) => *self = Self::Implicit(Implicit::new(operators, h)),
+            None => self.matrix_mut().update(cache, h),
+        }
+    }
+
+    /// What cannot be made again from the columns and weights alone.
+    pub(super) fn kept(&self) -> Vec<Cow<'_, [f64]>> {
+        self.matrix().map_or_else(Vec::new, Gram::kept)
+    }
+
+    /// From what was [`kept`](Self::kept); `None` if that cannot be.
+    pub(super) fn resume(kept: Vec<Vec<f64>>, cache: &Cache) -> Option<Self> {
+        if kept.is_empty() { Some(Self::default()) } else { Gram::resume(kept, cache).map(Self::Matrix) }
+    }
+
+    fn matrix_mut(&mut self) -> &mut Gram {
+        if let Self::Implicit(_) = self {
+            *self = Self::default();
+        }
+        match self {
+            Self::Matrix(gram) => gram,
+            Self::Implicit(_) => unreachable!("it was just replaced"),
+        }
+    }
+
+    /// The matrix, if it is known.
+    pub(super) fn matrix(&self) -> Option<&Gram> {
+        match self {
+            Self::Matrix(gram) => Some(gram),
+            Self::Implicit(_) => None,
+        }
+    }
+
+    /// Number of cached columns.
+    pub(super) fn width(&self) -> usize {
+        self.sums().len()
+    }
+
+    /// The weights that it belongs to.
+    pub(super) fn weights(&self) -> &[f64] {
+        match self {
+            Self::Matrix(gram) => gram.weights(),
+            Self::Implicit(implicit) => &implicit.weights,
+        }
+    }
+
+    /// `X' h` for those weights.
+    pub(super) fn sums(&self) -> &[f64] {
+        match self {
+            Self::Matrix(gram) => gram.sums(),
+            Self::Implicit(implicit) => &implicit.sums,
+        }
+    }
+
+    /// `H w`.
+    pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Matrix(gram) => gram.apply(w),
+            Self::Implicit(implicit) => implicit.apply(w),
+        }
+    }
+
+    /// The entry of a column with itself.
+    pub(super) fn diagonal(&self, j: usize) -> f64 {
+        match self {
+            Self::Matrix(gram) => gram.column(j)[j],
+            Self::Implicit(implicit) => implicit.diagonal[j],
+        }
+    }
+}
+
+/// Columns as operators, over the rows whose weight is not 0.
+pub(super) struct Implicit {
+    weights: Vec<f64>,
+    /// Those that are not 0.
+    active: Vec<f64>,
+    operators: Vec<Operator>,
+    sums: Vec<f64>,
+    diagonal: Vec<f64>,
+}
+
+impl Implicit {
+    fn new(operators: &[Operator], h: &[f64]) -> Self {
+        let active: Vec<f64> = h.iter().copied().filter(|&h| h != 0.0).collect();
+        let mut places = 0..;
+        let place: Vec<Option<u32>> =
+            h.iter().map(|&h| if h == 0.0 { None } else { places.next() }).collect();
+        let operators: Vec<Operator> = operators.par_iter().map(|x| x.restrict(&place)).collect();
+        let sums = operators.iter().flat_map(|x| x.transpose(&active)).collect();
+        let diagonal = operators.iter().flat_map(|x| x.square_sums(&active)).collect();
+        Self { weights: h.to_vec(), active, operators, sums, diagonal }
+    }
+
+    fn apply(&self, w: &[f64]) -> Vec<f64> {
+        let (mut f, mut rest) = (vec![0.0; self.active.len()], w);
+        for operator in &self.operators {
+            let (own, after) = rest.split_at(operator.width());
+            rest = after;
+            if own.iter().any(|&w| w != 0.0) {
+                operator.apply(own, &mut f);
+            }
+        }
+        f.iter_mut().zip(&self.active).for_each(|(f, h)| *f *= h);
+        self.operators.iter().flat_map(|operator| operator.transpose(&f)).collect()
+    }
+}

@@ -1,0 +1,43 @@
+"""Parameters, looked at before the engine sees them: errors call them as the estimators do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+
+def integer(name: str, value: Any) -> int | None:
+    """An integer of at least 0, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ValueError(f"{name}: must be an integer, not {value!r}")
+    if value < 0:
+        raise ValueError(f"{name}: must not be negative, as {value} is")
+    return min(int(value), sys.maxsize)
+
+
+def real(name: str, value: Any) -> float | None:
+    """A number, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name}: must be a number, not {value!r}")
+    return float(value)
+
+
+def given(name: str, value: Any) -> Any:
+    """What must not be None."""
+    if value is None:
+        raise ValueError(f"{name}: must not be None")
+    return value
+
+
+def one_of(name: str, value: Any, known: Iterable[str]) -> str:
+    """One of some names."""
+    known = list(known)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name}: must be one of {', '.join(map(repr, known))}, not {value!r}")
+    return value

@@ -1,0 +1,203 @@
+"""Inside scikit-learn: pipelines, searches, output as frames, routing, copies; on real data."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from featgen import FGMClassifier, FGMSelector, Gaussian, Poly2
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import VotingClassifier
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_few_features_are_enough(cancer, digits, loss):
+    for (X, y), least in ((cancer, 0.93), (digits, 0.9)):
+        scores = cross_val_score(FGMClassifier(n_features=8, budget=1, loss=loss), X, y, cv=5)
+        assert scores.mean() > least
+
+
+def test_search(digits):
+    X, y = digits
+    grid = {"C": [0.1, 10.0], "budget": [1, 5], "n_features": [2, 10]}
+    search = GridSearchCV(FGMClassifier(), grid, cv=3, scoring="roc_auc").fit(X, y)
+    assert search.best_params_["n_features"] == 10
+    assert search.best_estimator_.n_selected_ == 10
+    assert search.score(X, y) > 0.98 and set(search.predict(X)) == {3, 8}
+
+
+def test_pipelines(cancer):
+    X, y = cancer
+    for selector in (FGMSelector(n_features=5, budget=1), FGMClassifier(n_features=5, budget=1)):
+        model = make_pipeline(StandardScaler(), selector, LogisticRegression()).fit(X, y)
+        assert model.score(X, y) > 0.95 and model[-1].coef_.shape == (1, 5)
+        names = model[:-1].get_feature_names_out()
+        assert set(names) <= set(X.columns) and len(names) == 5
+    last = make_pipeline(StandardScaler(), FGMClassifier(n_features=5)).fit(X, y)
+    assert last.score(X, y) > 0.95 and last.decision_function(X).shape == y.shape
+
+
+def test_a_selector_does_not_predict():
+    for method in ("predict", "decision_function", "predict_proba", "score"):
+        assert not hasattr(FGMSelector(), method)
+
+
+def test_in_a_column_transformer(cancer):
+    X, y = cancer
+    some = list(X.columns[:10])
+    parts = make_column_transformer((FGMSelector(n_features=3), some), remainder="drop").fit(X, y)
+    assert parts.transform(X).shape == (len(y), 3)
+
+
+@pytest.mark.parametrize("space", ["linear", "poly2", "gaussian"])
+def test_output_as_frames(cancer, space):
+    X, y = cancer
+    selector = FGMSelector(n_features=4, space=space).set_output(transform="pandas").fit(X, y)
+    frame = selector.transform(X)
+    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == list(selector.get_feature_names_out())
+    assert frame.index.equals(X.index)
+    other = selector.set_output(transform="polars").transform(pl.from_pandas(X))
+    assert isinstance(other, pl.DataFrame) and other.columns == list(frame.columns)
+    np.testing.assert_allclose(frame.to_numpy(), other.to_numpy())
+    plain = selector.set_output(transform="default").transform(X)
+    np.testing.assert_allclose(frame.to_numpy(), plain)
+
+
+def test_names_of_given_inputs(cancer):
+    X, y = cancer
+    model = FGMSelector(n_features=2, space="poly2").fit(X.to_numpy(), y)
+    named = model.get_feature_names_out(X.columns)
+    assert all(part.split("^")[0] in X.columns for name in named if name != "1" for part in name.split("*"))
+    with pytest.raises(ValueError, match="input_features"):
+        model.get_feature_names_out(["a", "b"])
+
+
+def test_inverse(cancer):
+    X, y = cancer
+    model = FGMSelector(n_features=4).fit(X, y)
+    back = model.inverse_transform(model.transform(X))
+    np.testing.assert_array_equal(back, np.where(model.get_support(), X, 0.0))
+    assert not hasattr(FGMSelector(space="poly2"), "inverse_transform")
+
+
+def test_weights_of_samples_are_routed(cancer):
+    X, y = cancer
+    weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = FGMClassifier(n_features=5, budget=1).set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+        pipeline.fit(X, y, sample_weight=weights)
+        expected = FGMClassifier(n_features=5, budget=1).fit(
+            pipeline[0].transform(X), y, sample_weight=weights
+        )
+        np.testing.assert_array_equal(pipeline[-1].coef_, expected.coef_)
+        result = cross_validate(model, X, y, params={"sample_weight": weights}, cv=3)
+        assert result["test_score"].mean() > 0.9
+        fewer = FGMClassifier(n_features=5, budget=1).set_predict_request(n_features=True)
+        chosen = make_pipeline(fewer).fit(X, y).predict(X, n_features=2)
+        np.testing.assert_array_equal(chosen, fewer.fit(X, y).predict(X, n_features=2))
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        copy.copy,
+        copy.deepcopy,
+        *(
+            lambda model, p=p: pickle.loads(pickle.dumps(model, p))
+            for p in range(2, pickle.HIGHEST_PROTOCOL + 1)
+        ),
+    ],
+)
+@pytest.mark.parametrize("space", ["linear", "poly2", "gaussian"])
+def test_copies(cancer, again, space):
+    X, y = cancer
+    model = FGMClassifier(n_features=5, budget=2, space=space, loss="logistic").fit(X, y)
+    other = again(model)
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(other.transform(X), model.transform(X))
+    np.testing.assert_array_equal(other.path_.coef, model.path_.coef)
+    assert other.selected_.equals(model.selected_) and other.gap_ == model.gap_
+    assert other.at(2).n_selected_ == model.at(2).n_selected_
+    assert other.rounds_ == model.rounds_ and list(other.feature_names_in_) == list(X.columns)
+    assert other.fit(X, y).n_selected_ == 5
+
+
+def test_joblib(cancer, tmp_path):
+    X, y = cancer
+    model = make_pipeline(StandardScaler(), FGMClassifier(n_features=5)).fit(X, y)
+    joblib.dump(model, tmp_path / "model.joblib", compress=3)
+    other = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+
+
+def test_pickles_before_fitting():
+    model = pickle.loads(pickle.dumps(FGMClassifier(space=Poly2(gamma=2.0))))
+    assert model.space.gamma == 2.0 and not hasattr(model, "coef_")
+
+
+def test_inside_other_estimators(cancer, digits):
+    X, y = cancer
+    calibrated = CalibratedClassifierCV(FGMClassifier(n_features=5), cv=3).fit(X, y)
+    assert calibrated.score(X, y) > 0.93
+    voters = [(f"C={C}", FGMClassifier(n_features=5, loss="logistic", C=C)) for C in (0.1, 10.0)]
+    assert VotingClassifier(voters, voting="soft").fit(X, y).score(X, y) > 0.93
+    chosen = SelectFromModel(FGMClassifier(n_features=5), threshold=1e-12).fit(X, y).get_support()
+    np.testing.assert_array_equal(chosen, FGMClassifier(n_features=5).fit(X, y).get_support())
+    X, y = digits
+    X, y = np.vstack([X, 1 - X[:50]]), np.concatenate([y, np.full(50, 9)])
+    assert OneVsRestClassifier(FGMClassifier(n_features=10)).fit(X, y).score(X, y) > 0.95
+
+
+def test_fitting_again_forgets(cancer):
+    X, y = cancer
+    model = FGMClassifier(n_features=5).fit(X, y)
+    model.set_params(n_features=2, space=Gaussian()).fit(X.to_numpy()[:, :7], y.map({0: "no", 1: "yes"}))
+    assert model.n_features_in_ == 7 and not hasattr(model, "feature_names_in_")
+    assert list(model.classes_) == ["no", "yes"] and len(model.curves_) == 2
+
+
+def test_shown_as_html(cancer):
+    X, y = cancer
+    assert "selected" not in FGMClassifier(n_features=3)._repr_html_().split("</style>")[-1].split("<p>")[-1]
+    page = (
+        FGMClassifier(n_features=12, budget=1).fit(X.rename(columns={"mean texture": "<b>"}), y)._repr_html_()
+    )
+    assert (
+        "12 of 30 selected" in page and "and 2 more" in page and "<td style='text-align:left'><b>" not in page
+    )
+
+
+def test_defaults_are_those_of_the_interface():
+    assert FGMClassifier().get_params() == FGMSelector().get_params()
+    expected = {
+        "n_features": None,
+        "budget": 10,
+        "C": 10.0,
+        "loss": "squared_hinge",
+        "fit_intercept": True,
+        "space": "linear",
+        "groups": None,
+        "tree": False,
+        "max_rounds": 20,
+        "tol": 1e-3,
+        "inner_tol": 1e-4,
+        "gap": None,
+        "class_weight": None,
+        "debias": None,
+        "n_jobs": None,
+        "verbose": 0,
+    }
+    assert expected.items() <= FGMClassifier().get_params().items()
