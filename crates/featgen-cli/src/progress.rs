@@ -1,8 +1,9 @@
 //! What is seen while the machine works: one moving line on a terminal, or a line per round when asked for.
 
-use std::fmt::Write;
+use std::fmt::{Arguments, Write};
 use std::time::Duration;
 
+use featgen::Error;
 use featgen::machine::Observer;
 use featgen::model::{Certificate, Round};
 use featgen::space::Watch;
@@ -15,6 +16,9 @@ use crate::numbers::{percent, plural, rough, seconds, short, small_percent};
 pub(crate) struct Progress {
     line: ProgressBar,
     every_round: bool,
+    quiet: bool,
+    /// Whether it was said that the checkpoint cannot be written: once is enough.
+    not_saved: bool,
     /// What rounds count.
     unit: &'static str,
 }
@@ -34,14 +38,19 @@ impl Progress {
             let _ = out.write_str(&searching(watch.read()));
         }));
         line.enable_steady_tick(Duration::from_millis(100));
-        Self { line, every_round: false, unit: "feature" }
+        Self::with(line, false)
+    }
+
+    fn with(line: ProgressBar, quiet: bool) -> Self {
+        Self { line, every_round: false, quiet, not_saved: false, unit: "feature" }
     }
 
     /// As [`new`](Self::new), as talkative as the user wants it.
     pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>, watch: &Watch) -> Self {
-        let hidden = || Self { line: ProgressBar::hidden(), every_round: false, unit: "feature" };
-        let shown = if talk.quiet { hidden() } else { Self::new(wanted, watch) };
-        Self { every_round: talk.verbose, ..shown }
+        if talk.quiet {
+            return Self::with(ProgressBar::hidden(), true);
+        }
+        Self { every_round: talk.verbose, ..Self::new(wanted, watch) }
     }
 
     /// Says what rounds count, if not features.
@@ -52,6 +61,12 @@ impl Progress {
     /// What is being done now.
     pub(crate) fn doing(&self, what: impl Into<String>) {
         self.line.set_message(what.into());
+    }
+
+    fn say(&self, what: Arguments<'_>) {
+        if !self.quiet {
+            self.line.suspend(|| crate::note(what));
+        }
     }
 
     /// Clears the moving line.
@@ -86,5 +101,17 @@ impl Observer for Progress {
         }
         self.line.set_position(round.selected as u64);
         self.line.set_message(state);
+    }
+
+    fn resumed(&mut self, rounds: &[Round]) {
+        let (count, selected) = (rounds.len(), rounds.last().map_or(0, |round| round.selected));
+        let (after, with) = (plural(count, "round"), plural(selected, self.unit));
+        self.say(format_args!("going on from the checkpoint: {after}, {with}"));
+    }
+
+    fn not_saved(&mut self, error: &Error) {
+        if !std::mem::replace(&mut self.not_saved, true) {
+            self.say(format_args!("note: the run goes on, but its checkpoint cannot be written: {error}"));
+        }
     }
 }

@@ -22,8 +22,16 @@ use crate::{interrupt, predict, space};
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    let machine = args.learning.machine()?.threads(args.input.threads());
-    args.output.as_deref().map_or(Ok(()), featgen::files::check_writable)?;
+    let mut machine = args.learning.machine()?.threads(args.input.threads());
+    for file in [&args.output, &args.checkpoint].into_iter().flatten() {
+        featgen::files::check_writable(file)?;
+    }
+    if let Some(file) = &args.checkpoint {
+        if args.output.as_ref() == Some(file) {
+            return Err(Error::parameter("checkpoint", "the model is to be saved in this file").into());
+        }
+        machine = machine.checkpoint(file);
+    }
     let interrupted = Arc::default();
     let watch = Watch::new(Arc::clone(&interrupted));
     let mut progress = Progress::talking(&args.talk, args.learning.features, &watch);
@@ -132,6 +140,11 @@ fn notes(args: &TrainArgs, model: &Model, test: Option<&Dataset>) {
     if let Some(test) = test {
         let known = test.labels.is_empty() || model.truth(&test.labels).is_some();
         predict::notes(model, &test.source, &test.names, known);
+    }
+    if let Some(file) =
+        args.checkpoint.as_deref().filter(|f| model.stopped == Stop::Interrupted && f.exists())
+    {
+        crate::note(format_args!("note: the same command again goes on from {}", file.display()));
     }
     let selected = model.count();
     if args.learning.features.is_some_and(|wanted| selected < wanted) && model.stopped != Stop::Interrupted {

@@ -63,6 +63,7 @@ Examples:
   featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
   featgen train genes.csv --label sick --groups pathways.txt --features 5
   featgen train words.svm --space products --degree 3   words, pairs and triples of them
+  featgen train huge.svm --checkpoint run.ckpt -o m.json if it is ended, the same again goes on
 
 Ctrl-C ends the run with the model so far, saved and shown (exit code 130); a second Ctrl-C ends it at once.")]
 pub(crate) struct TrainArgs {
@@ -101,6 +102,15 @@ pub(crate) struct TrainArgs {
     /// them as it likes.
     #[arg(long, value_name = "SIZE", help_heading = "Input")]
     pub(crate) memory: Option<Size>,
+
+    /// Keep the run in this file after every round; if it is there, go on from it
+    ///
+    /// A run that was ended by anything comes to the same model, bit for bit, when the same command is given again. The
+    /// file stays at the end. With other data or other options it is refused, but for those that change no round:
+    /// --debias, --threads, and stopping rules that would not have ended the run before (more --max-rounds, a smaller
+    /// --tol, a smaller --gap, more --features with the same --budget).
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) checkpoint: Option<PathBuf>,
 
     /// Print the result as one JSON object, and nothing else, on standard output
     #[arg(long, help_heading = "Output")]

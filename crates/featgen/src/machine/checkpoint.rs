@@ -152,7 +152,8 @@ impl Checkpoint {
             differs.map_or(Ok(()), |reason| Err(here(reason)))?;
         }
         // Last, for it takes a look at all values.
-        made.data.values = space.inputs().fingerprint()?;
+        let interrupted = |_| here("interrupted while the data were compared with it".into());
+        made.data.values = space.inputs().fingerprint().map_err(interrupted)?;
         if found.as_ref().is_some_and(|(header, _)| header.made.data.values != made.data.values) {
             return Err(here(OTHER_VALUES.into()));
         }

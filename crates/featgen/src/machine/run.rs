@@ -131,7 +131,12 @@ impl Run<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Option<Checkpoint>> {
         let Some(path) = &self.machine.checkpoint else { return Ok(None) };
-        let (checkpoint, saved) = Checkpoint::open(path, self.machine, &self.plan, self.space, labels)?;
+        let opened = Checkpoint::open(path, self.machine, &self.plan, self.space, labels);
+        // A run that is to end before it began needs none; but one that is there has a model that is not known yet.
+        if opened.is_err() && self.interrupted() && !path.exists() {
+            return Ok(None);
+        }
+        let (checkpoint, saved) = opened?;
         if let Some(saved) = saved {
             let name = checkpoint.path().display().to_string();
             let here =
