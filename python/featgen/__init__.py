@@ -17,6 +17,7 @@ True
 
 from . import plot
 from ._featgen import VERSION as __version__
+from ._store import Store, convert, open_store
 from .estimators import FGMClassifier, FGMSelector, load
 from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
 
@@ -31,8 +32,11 @@ __all__ = [
     "Poly2",
     "Products",
     "Space",
+    "Store",
     "Tree",
     "__version__",
+    "convert",
     "load",
+    "open_store",
     "plot",
 ]

@@ -9,7 +9,19 @@ from numpy.typing import NDArray
 
 VERSION: str
 
-Matrix = NDArray[np.float32] | NDArray[np.float64] | Mapping[str, Any]
+Matrix = NDArray[np.float32] | NDArray[np.float64] | Mapping[str, Any] | Store
+
+class Store:
+    def __new__(cls, path: str | PathLike[str]) -> Store: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def nnz(self) -> int: ...
+    @property
+    def names(self) -> list[str] | None: ...
+    @property
+    def sample_weight(self) -> NDArray[np.float64] | None: ...
+    def labels(self) -> tuple[list[str], NDArray[np.uint32]]: ...
 
 class Model:
     def __new__(cls, text: bytes) -> Model: ...
@@ -35,3 +47,11 @@ def fit(
     options: Mapping[str, Any],
     on_round: Callable[[dict[str, Any]], Any] | None = None,
 ) -> tuple[Model, BaseException | None]: ...
+def convert(
+    data: str | PathLike[str],
+    store: str | PathLike[str],
+    label: str | None,
+    labels: str | PathLike[str] | None,
+    names: str | PathLike[str] | None,
+    memory: int,
+) -> tuple[int, int, int]: ...

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ._store import Store
+
 #: What scikit-learn's validation is asked for.
 ACCEPTED: dict[str, Any] = {
     "accept_sparse": ("csc", "csr"),
@@ -19,7 +21,9 @@ ACCEPTED: dict[str, Any] = {
 
 
 def matrix(X: Any) -> Any:
-    """A validated array or sparse matrix, as the engine takes it."""
+    """A validated array or sparse matrix, or a store, as the engine takes it."""
+    if isinstance(X, Store):
+        return X._store
     if not sp.issparse(X):
         return dense(X)
     if X.format == "csr" and X.shape[1] > X.nnz:
@@ -29,6 +33,8 @@ def matrix(X: Any) -> Any:
 
 def some_columns(X: Any, columns: NDArray[Any]) -> Any:
     """The same, but of sparse data only some columns, which increase: all that a prediction looks at."""
+    if isinstance(X, Store):
+        return X._store
     if not sp.issparse(X):
         return dense(X)
     part = compressed(take(X, columns))

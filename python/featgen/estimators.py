@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
+    check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -28,14 +29,15 @@ from sklearn.utils.validation import (
 from . import _featgen, _html, _input, spaces
 from ._checks import given, integer, one_of, real
 from ._progress import reporter
+from ._store import Store, as_values
 
 __all__ = ["FGMClassifier", "FGMSelector", "load"]
 
 #: Coefficients of more than this many features are kept sparse.
 DENSE_LIMIT = 1_000_000
 
-#: Stopping rules that do not apply, unless changed, where a number of features or a gap is asked for.
-_USUAL_ROUNDS, _USUAL_TOL = 20, 1e-3
+#: What is meant differently, unless changed, where a number of features or a gap is asked for.
+_USUAL_BUDGET, _USUAL_ROUNDS, _USUAL_TOL = 10, 20, 1e-3
 
 _LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
 
@@ -56,7 +58,7 @@ class _Machine(SelectorMixin, BaseEstimator):
     def __init__(
         self,
         n_features: int | None = None,
-        budget: int | None = 10,
+        budget: int | None = _USUAL_BUDGET,
         C: float = 10.0,
         loss: str = "squared_hinge",
         fit_intercept: bool = True,
@@ -100,7 +102,7 @@ class _Machine(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
             Training data. Float32 and float64 arrays in C or Fortran order and CSC matrices are used as they are; CSR
             is transposed once; everything else is converted.
         y : array-like of shape (n_samples,)
@@ -113,7 +115,7 @@ class _Machine(SelectorMixin, BaseEstimator):
         self : object
             The fitted estimator. After Ctrl-C it holds what was reached, and KeyboardInterrupt is raised.
         """
-        X, y = validate_data(self, X, y, **_input.ACCEPTED)
+        X, y = self._stored(X, y) if isinstance(X, Store) else validate_data(self, X, y, **_input.ACCEPTED)
         classes, second = _two_classes(y)
         names = getattr(self, "feature_names_in_", None)
         counts = None if sample_weight is None else _sample_weights(sample_weight, X)
@@ -134,6 +136,19 @@ class _Machine(SelectorMixin, BaseEstimator):
             raise broken_off
         return self
 
+    def _stored(self, X: Store, y: Any) -> tuple[Store, Any]:
+        """What validation does, for data that are never arrays."""
+        if y is None:
+            raise ValueError("y: labels must be given; where the store has some, they are its y")
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        self.n_features_in_ = X.shape[1]
+        if X.feature_names is not None:
+            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return X, y
+
     def _space(self) -> spaces.Space:
         if self.groups is None:
             if self.tree:
@@ -147,9 +162,13 @@ class _Machine(SelectorMixin, BaseEstimator):
         open_ended = self.n_features is not None or self.gap is not None
         usual_rounds = open_ended and self.max_rounds == _USUAL_ROUNDS
         usual_tol = open_ended and self.tol == _USUAL_TOL
+        budget = integer("budget", self.budget)
+        if self.n_features is not None and self.budget == _USUAL_BUDGET:
+            # All at once would take near copies of the best one.
+            budget = min(_USUAL_BUDGET, max(1, integer("n_features", self.n_features) // 10))
         return {
             "n_features": integer("n_features", self.n_features),
-            "budget": integer("budget", self.budget),
+            "budget": budget,
             "cost": real("C", given("C", self.C)),
             "loss": _LOSSES[one_of("loss", self.loss, _LOSSES)],
             "fit_intercept": bool(self.fit_intercept),
@@ -352,6 +371,8 @@ class _Machine(SelectorMixin, BaseEstimator):
         if made:
             values = self._model.values(self._needed(X), list(chosen))
             return sp.csc_array(values, shape=(X.shape[0], len(chosen))).tocsr() if sp.issparse(X) else values
+        if isinstance(X, Store):
+            raise ValueError("columns of a store can be used, not taken out: transform needs an array or a frame")
         return _input.take(X, chosen).tocsr() if sp.issparse(X) else X[:, chosen]
 
     @available_if(_selects_inputs)
@@ -403,6 +424,10 @@ class _Machine(SelectorMixin, BaseEstimator):
         return _column_names(X) if getattr(self, "_found_by_name", False) else None
 
     def _validated(self, X: Any) -> Any:
+        if isinstance(X, Store):
+            if X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} were expected")
+            return X
         names = self._names_to_find(X)
         if names is None:
             return validate_data(self, X, reset=False, **_input.ACCEPTED)
@@ -469,8 +494,9 @@ _PARAMETERS = """
         Stop with exactly this many features (groups, where there are groups). If the optimum for this C holds fewer, C
         is doubled until that many carry weight; ``C_`` has the value used.
     budget : int or None, default=10
-        Features (groups) added per round: the paper's B. Fewer is more exact and slower. None stands for 10 or, with
-        ``n_features``, for a tenth of it, at least 1 and at most 50.
+        Features (groups) added per round: the paper's B. Fewer is more exact and slower. With ``n_features``, the
+        default adds at most a tenth of them per round. None stands for 10 or, with ``n_features``, for a tenth of it, at
+        least 1 and at most 50.
     C : float, default=10.0
         Weight of the loss.
     loss : {{"squared_hinge", "logistic"}}, default="squared_hinge"
@@ -712,19 +738,17 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
     array([0., 1., 0., 0.])
     """
     model = _featgen.Model.load(path)
-    facts, terms = model.facts(), model.terms()
-    made = not all(terms["plain"]) and not model.curves()
+    facts = model.facts()
     losses = {engine: name for name, engine in _LOSSES.items()}
     estimator = FGMClassifier(
         C=facts["asked_cost"],
         budget=facts["budget"],
         loss=losses[facts["loss"]],
-        # Which space it was is not in the file, only what came of it.
-        space="poly2" if made else "linear",
+        space=spaces.from_settings(facts["space"]),
     )
     estimator.n_features_in_ = facts["m"]
     estimator._found_by_name = bool(facts["by_name"])
-    estimator._keep(model, _as_values(facts["classes"]))
+    estimator._keep(model, as_values(facts["classes"]))
     return estimator
 
 
@@ -746,20 +770,6 @@ def _two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
             f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} classes"
         )
     return classes, codes.astype(bool)
-
-
-def _as_values(classes: Sequence[str]) -> NDArray[Any]:
-    """Classes of a file as numbers or truth values where all are such and stay different, else as they are."""
-    if set(classes) == {"False", "True"}:
-        return np.array([name == "True" for name in classes])
-    for kind in (int, float):
-        try:
-            values = [kind(name) for name in classes]
-        except ValueError:
-            continue
-        if len(set(values)) == len(classes) and np.isfinite(values).all():
-            return np.array(values)
-    return np.array(classes)
 
 
 def _sample_weights(sample_weight: ArrayLike, X: Any) -> NDArray[np.float64]:

@@ -1,17 +1,18 @@
 //! `featgen train`: read, select, fit, save, show.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use featgen::data::{Dataset, Labels};
+use featgen::data::{Dataset, Labels, store};
 use featgen::machine::Stop;
 use featgen::space::Watch;
-use featgen::{Error, Model};
+use featgen::{Error, Machine, Model};
 
-use crate::args::TrainArgs;
+use crate::args::{Size, SpaceKind, TrainArgs};
 use crate::json::{self, Quality, Report, Seconds};
 use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let watch = Watch::new(Arc::clone(&interrupted));
     let mut progress = Progress::talking(&args.talk, args.learning.features, &watch);
     let (train, test) = read(args, &progress)?;
+    check_memory(args, &machine, &train)?;
     let chosen = space::chosen(&args.learning, &train, &progress, &watch)?;
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit);
@@ -67,6 +69,32 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     Ok(interrupt::exit_code(model.stopped))
 }
 
+/// Refuses what would take more memory than the user allows.
+fn check_memory(args: &TrainArgs, machine: &Machine, train: &Dataset) -> anyhow::Result<()> {
+    let Some(Size(allowed)) = args.memory else { return Ok(()) };
+    let refuse = |reason: String| Err(Error::parameter("memory", reason).into());
+    if args.learning.space.space != SpaceKind::Linear || args.learning.grouping.groups.is_some() {
+        return refuse("only known for features one by one: --space linear without --groups".into());
+    }
+    let needed = machine.memory(&*train.columns)?;
+    if needed > allowed {
+        return refuse(format!(
+            "a run may need {} bytes beside the data, for {} instances and the columns selected; {} are allowed",
+            count(needed),
+            count(train.columns.rows() as u64),
+            count(allowed)
+        ));
+    }
+    Ok(())
+}
+
+/// Whether data can stay where they are.
+fn is_mapped(path: &Path) -> bool {
+    let mut head = [0; 8];
+    let begins = File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
+    begins && (head.starts_with(b"\x93NUMPY") || store::is_store(path))
+}
+
 /// The training and the test data; both before the work begins, so that mistakes are found early.
 fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Option<Dataset>)> {
     let files = [
@@ -77,6 +105,10 @@ fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Optio
     let mut from_input = files.iter().filter(|(_, file)| file.is_some_and(|path| path == Path::new("-")));
     if let Some((name, _)) = from_input.nth(1) {
         return Err(Error::parameter(name, "standard input can only be read once").into());
+    }
+    if args.memory.is_some() && !is_mapped(&args.data) {
+        let reason = "these data would be read into memory; `featgen convert` makes a store of them first";
+        return Err(Error::parameter("memory", reason).into());
     }
     let mut reader = args.input.reader();
     if let Some(file) = &args.names {

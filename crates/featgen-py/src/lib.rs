@@ -6,6 +6,7 @@ mod fit;
 mod matrix;
 mod model;
 mod space;
+mod store;
 
 use pyo3::prelude::*;
 
@@ -15,6 +16,10 @@ mod _featgen {
     use crate::fit::fit;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::store::Store;
+    #[pymodule_export]
+    use crate::store::convert;
 
     /// The version of the engine.
     #[pymodule_export]

@@ -1,11 +1,14 @@
 //! Arrays of Python as storage: borrowed, never copied.
 
+use std::ops::Deref;
+
 use featgen::data::{Columns, Dense, Layout, SparseView, ValuesView};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::raise;
+use crate::store::Store;
 
 /// A matrix as `featgen._input` hands it over.
 #[derive(FromPyObject)]
@@ -13,6 +16,7 @@ pub(crate) enum Matrix<'py> {
     F32(PyReadonlyArray2<'py, f32>),
     F64(PyReadonlyArray2<'py, f64>),
     Sparse(Sparse<'py>),
+    Store(PyRef<'py, Store>),
 }
 
 /// Compressed columns; `ids` says which features they are, if not all.
@@ -32,18 +36,40 @@ pub(crate) enum Values<'py> {
     F64(PyReadonlyArray1<'py, f64>),
 }
 
+/// A storage over arrays that belong to Python, or one that is there already.
+pub(crate) enum Lent<'a> {
+    Made(Box<dyn Columns + 'a>),
+    Known(&'a dyn Columns),
+}
+
+impl<'a> Deref for Lent<'a> {
+    type Target = dyn Columns + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Made(columns) => &**columns,
+            Self::Known(columns) => *columns,
+        }
+    }
+}
+
 impl Matrix<'_> {
     /// The storage over these arrays.
-    pub(crate) fn columns(&self) -> PyResult<Box<dyn Columns + '_>> {
-        match self {
-            Self::F32(array) => dense(array),
-            Self::F64(array) => dense(array),
-            Self::Sparse(sparse) => Ok(Box::new(sparse.view()?)),
-        }
+    pub(crate) fn columns(&self) -> PyResult<Lent<'_>> {
+        Ok(match self {
+            Self::F32(array) => Lent::Made(dense(array)?),
+            Self::F64(array) => Lent::Made(dense(array)?),
+            Self::Sparse(sparse) => Lent::Made(Box::new(sparse.view()?)),
+            Self::Store(store) => Lent::Known(store.columns()),
+        })
     }
 
     pub(crate) fn is_sparse(&self) -> bool {
-        matches!(self, Self::Sparse(_))
+        match self {
+            Self::F32(_) | Self::F64(_) => false,
+            Self::Sparse(_) => true,
+            Self::Store(store) => !store.columns().is_dense(),
+        }
     }
 }
 

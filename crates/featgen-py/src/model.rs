@@ -83,6 +83,7 @@ impl Model {
         facts.set_item("accuracy", model.training.accuracy)?;
         facts.set_item("count", model.count())?;
         facts.set_item("by_name", model.by_name)?;
+        facts.set_item("space", &model.space)?;
         Ok(facts)
     }
 

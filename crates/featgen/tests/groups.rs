@@ -201,6 +201,7 @@ fn plain(mut model: Model) -> Model {
         round.scored = 0;
     });
     model.training.candidates = 0;
+    model.space.clear();
     model
 }
 

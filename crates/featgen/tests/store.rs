@@ -72,7 +72,7 @@ fn a_store_gives_the_bits_of_its_source() {
             assert_eq!(read.columns.nonzeros(), source.columns.nonzeros());
             assert_eq!(read.labels, source.labels);
             assert_eq!(columns_of(&read), columns_of(&source));
-            assert_eq!(Model { ..fitted(&read) }.to_json(), model.to_json(), "{memory} {shards:?}");
+            assert_eq!(fitted(&read).to_json(), model.to_json(), "{memory} {shards:?}");
             if shards == Some(64) {
                 assert!(Store::open(&store).unwrap().shards() > 30);
             }

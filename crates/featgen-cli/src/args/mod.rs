@@ -12,7 +12,7 @@ use featgen::data::ClassWeights;
 use featgen::data::read::Reader;
 use featgen::{Error, Machine};
 
-pub(crate) use convert::ConvertArgs;
+pub(crate) use convert::{ConvertArgs, Size};
 pub(crate) use space::{GroupingArgs, SpaceArgs, SpaceKind};
 
 #[derive(Parser)]
@@ -95,6 +95,13 @@ pub(crate) struct TrainArgs {
 
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
+
+    /// Bound on memory, such as 1GB, for data that are mapped: a store, or a plain .npy
+    ///
+    /// What would need more is refused before it begins. Pages of mapped data are not counted: the system gives and takes
+    /// them as it likes.
+    #[arg(long, value_name = "SIZE", help_heading = "Input")]
+    pub(crate) memory: Option<Size>,
 
     /// Keep the run in this file after every round; if it is there, go on from it
     ///

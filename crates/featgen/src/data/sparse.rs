@@ -158,6 +158,10 @@ impl Columns for Sparse {
         self.view().short_column(position, most, out)
     }
 
+    fn filled(&self, position: usize) -> usize {
+        self.view().filled(position)
+    }
+
     fn tally(&self, position: usize, counts: &mut [u32]) {
         self.view().tally(position, counts);
     }

@@ -6,15 +6,13 @@ use std::collections::BinaryHeap;
 use super::params::Machine;
 use crate::data::Columns;
 use crate::error::Result;
+use crate::subproblem;
 
 /// Vectors of one number per instance: labels and costs, margins, dual variables, and those of the solver.
 const VECTORS: u64 = 14;
 
-/// Bytes of a sparse value in the cache: a row and a 64-bit float.
-const SPARSE: u64 = 12;
-
-/// Bytes of a dense value in the cache.
-const DENSE: u64 = 8;
+/// Bytes of a value in the cache: a row and a 64-bit float.
+const VALUE: u64 = 12;
 
 impl Machine {
     /// Bytes that a run on features as they are takes at most beside the data themselves: vectors of one number per
@@ -30,25 +28,20 @@ impl Machine {
     }
 }
 
-/// The matrix that Newton steps are taken with.
+/// The matrix that Newton steps are taken with, and its factor.
 fn hessian(selected: usize) -> u64 {
-    let wide = crate::subproblem::MOST_GRAM_COLUMNS.min(selected) as u64;
+    let wide = subproblem::WIDEST.min(selected) as u64;
     2 * 8 * wide * wide
 }
 
 /// Bytes of copies of the `count` longest columns.
 fn longest(columns: &dyn Columns, count: usize) -> u64 {
-    let rows = columns.rows() as u64;
-    let bytes = |position: usize| match columns.stored(position) {
-        Some(values) => SPARSE * values as u64,
-        None => DENSE * rows,
-    };
     let mut kept = BinaryHeap::new();
     for position in 0..columns.len() {
-        kept.push(Reverse(bytes(position)));
+        kept.push(Reverse(columns.filled(position) as u64));
         if kept.len() > count {
             kept.pop();
         }
     }
-    kept.into_iter().map(|Reverse(bytes)| bytes).sum()
+    kept.into_iter().map(|Reverse(values)| VALUE * values).sum()
 }

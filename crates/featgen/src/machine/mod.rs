@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod held;
+mod memory;
 mod observer;
 mod params;
 mod run;

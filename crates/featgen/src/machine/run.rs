@@ -500,6 +500,7 @@ impl Run<'_> {
         Model {
             loss: self.machine.loss.name().to_owned(),
             classes: self.labels.classes,
+            space: self.space.settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             budget: self.plan.budget,
             cost: self.cost,
             asked_cost: self.machine.cost,

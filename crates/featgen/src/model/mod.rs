@@ -5,6 +5,8 @@ mod file;
 mod predict;
 mod scores;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 pub use predict::Predictor;
@@ -20,6 +22,9 @@ pub struct Model {
     pub loss: String,
     /// The class of negative and that of positive decision values.
     pub classes: [String; 2],
+    /// Where its features were searched: options of the command with their values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub space: BTreeMap<String, String>,
     /// Features per round (B).
     pub budget: usize,
     /// The cost (C) that the objective belongs to.

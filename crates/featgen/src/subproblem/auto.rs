@@ -7,7 +7,7 @@ use super::newton::Newton;
 use super::{Cache, Goal, Outcome, Problem, State, Subproblem};
 
 /// Cached columns up to which H is formed: half a GiB. A large group may bring in more at once.
-const WIDEST: usize = 1 << 13;
+pub(crate) const WIDEST: usize = 1 << 13;
 
 pub(super) struct Auto {
     newton: Newton,

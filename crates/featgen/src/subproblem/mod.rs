@@ -16,6 +16,7 @@ mod moreau;
 mod newton;
 mod shift;
 
+pub(crate) use auto::WIDEST;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 

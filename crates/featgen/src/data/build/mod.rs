@@ -103,6 +103,37 @@ impl Block {
     }
 }
 
+/// The columns of a few `ids`, by whose numbers in that list the blocks have them.
+pub(crate) fn few_columns(blocks: &[Block], ids: &[u64], dimension: u64) -> Sparse {
+    // Where the column of each number begins; then, as it fills, where it goes on.
+    let mut next = vec![0u64; ids.len() + 1];
+    let entries = || blocks.iter().flat_map(|block| &block.ids);
+    entries().for_each(|&number| next[number as usize + 1] += 1);
+    let held: Vec<usize> = (0..ids.len()).filter(|&number| next[number + 1] > 0).collect();
+    for number in 0..ids.len() {
+        next[number + 1] += next[number];
+    }
+    let pointers = std::iter::once(0).chain(held.iter().map(|&number| next[number + 1])).collect();
+    let total = entries().count();
+    let (mut indices, mut values) = (vec![0; total], vec![0.0; total]);
+    let mut row = 0;
+    for block in blocks {
+        let mut k = 0;
+        for &end in &block.row_ends {
+            for k in k..end as usize {
+                let slot = &mut next[block.ids[k] as usize];
+                indices[*slot as usize] = row;
+                values[*slot as usize] = block.values[k];
+                *slot += 1;
+            }
+            k = end as usize;
+            row += 1;
+        }
+    }
+    let ids = held.iter().map(|&number| ids[number]).collect();
+    Sparse::trusted(row as usize, dimension, ids, pointers, indices, Values::F64(values))
+}
+
 /// Where panels begin, and a table to find the panel of an id without searching.
 struct Bounds {
     /// Increasing; the first is 0.
@@ -158,11 +189,6 @@ pub(crate) struct Builder {
 impl Builder {
     pub(crate) fn new() -> Self {
         Self { bounds: None, panels: Vec::new(), rows: 0, entries: 0, largest_id: 0 }
-    }
-
-    /// Number of rows so far.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
     }
 
     /// Number of entries so far.

@@ -20,10 +20,19 @@ impl IdSet {
         Self { ids, bits }
     }
 
+    /// The ids, in order.
+    pub(super) fn ids(&self) -> &[u64] {
+        &self.ids
+    }
+
+    /// Where an id is among them.
     #[inline(always)]
-    pub(super) fn contains(&self, id: u64) -> bool {
+    pub(super) fn number(&self, id: u64) -> Option<u64> {
         let bit = bit(id);
-        self.bits[bit / 64] >> (bit % 64) & 1 == 1 && self.ids.binary_search(&id).is_ok()
+        if self.bits[bit / 64] >> (bit % 64) & 1 == 0 {
+            return None;
+        }
+        self.ids.binary_search(&id).ok().map(|number| number as u64)
     }
 }
 
@@ -42,9 +51,9 @@ mod tests {
         let ids: Vec<u64> =
             (0..100).map(|k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (k % 50)).collect();
         let set = IdSet::new(ids.clone());
-        assert!(ids.iter().all(|&id| set.contains(id)));
+        assert!(ids.iter().all(|&id| set.number(id).is_some_and(|number| set.ids()[number as usize] == id)));
         let others = ids.iter().flat_map(|&id| [id ^ 1, id ^ (1 << 16), id ^ 0x1_0001, id ^ (1 << 63)]);
-        assert!(others.filter(|id| !ids.contains(id)).all(|id| !set.contains(id)));
-        assert!(!IdSet::new(Vec::new()).contains(0));
+        assert!(others.filter(|id| !ids.contains(id)).all(|id| set.number(id).is_none()));
+        assert_eq!(IdSet::new(Vec::new()).number(0), None);
     }
 }

@@ -12,7 +12,7 @@ use super::idset::IdSet;
 use super::source::{Chunk, Chunks, Source};
 use super::spellings::Spellings;
 use super::{number, quoted};
-use crate::data::build::{Block, Builder};
+use crate::data::build::{Block, Builder, few_columns};
 use crate::data::{Labels, Sparse};
 use crate::error::{Error, Place, Result};
 
@@ -29,8 +29,9 @@ pub(super) struct Options {
 
 /// Reads a source on the threads of the current pool.
 pub(super) fn read(source: Source, options: Options) -> Result<(Sparse, Option<Labels>)> {
-    let mut reading = parse(source, options, |_| true, |_| Ok::<_, Error>(()))?;
-    Ok(reading.take_rows())
+    let mut builder = Builder::new();
+    let mut reading = parse(source, options, Some, |_, blocks| builder.append(blocks))?;
+    Ok((builder.finish(reading.largest), reading.labels()))
 }
 
 /// Hands on some rows at a time, in order, with the columns of `wanted` ids only.
@@ -40,11 +41,10 @@ pub(super) fn for_each_batch<E: From<Error>>(
     wanted: &IdSet,
     mut each: impl FnMut(Sparse, Option<Labels>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let hand_on = |reading: &mut Reading| {
-        let (columns, labels) = reading.take_rows();
-        each(columns, labels)
+    let hand_on = |reading: &mut Reading, blocks: &mut [Block]| {
+        each(few_columns(blocks, wanted.ids(), reading.largest), reading.labels())
     };
-    parse(source, options, |id| wanted.contains(id), hand_on).map(drop)
+    parse(source, options, |id| wanted.number(id), hand_on).map(drop)
 }
 
 /// Hands on some rows at a time, in order: as many as hold at least `entries` values, but for the last.
@@ -54,24 +54,26 @@ pub(super) fn for_each_part<E: From<Error>>(
     entries: u64,
     mut each: impl FnMut(Sparse, Option<Labels>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let hand_on = |reading: &mut Reading| {
-        if reading.builder.entries() < entries {
+    let mut builder = Builder::new();
+    let gather = |reading: &mut Reading, blocks: &mut [Block]| {
+        builder.append(blocks)?;
+        if builder.entries() < entries {
             return Ok(());
         }
-        let (columns, labels) = reading.take_rows();
-        each(columns, labels)
+        let full = std::mem::replace(&mut builder, Builder::new());
+        each(full.finish(reading.largest), reading.labels())
     };
-    let mut reading = parse(source, options, |_| true, hand_on)?;
-    let (columns, labels) = reading.take_rows();
-    each(columns, labels)
+    let mut reading = parse(source, options, Some, gather)?;
+    each(builder.finish(reading.largest), reading.labels())
 }
 
-/// Parses a source, leaving out columns that are not `wanted`; after every few chunks `each` may take what was read.
+/// Parses a source. Every id is replaced by what `number` says, and left out where that is nothing. `each` gets the blocks of a
+/// few chunks at a time.
 fn parse<E: From<Error>>(
     source: Source,
     options: Options,
-    wanted: impl Fn(u64) -> bool + Sync,
-    each: impl FnMut(&mut Reading) -> Result<(), E>,
+    number: impl Fn(u64) -> Option<u64> + Sync,
+    each: impl FnMut(&mut Reading, &mut [Block]) -> Result<(), E>,
 ) -> Result<Reading, E> {
     let reading = Reading::new(source.name().to_owned(), options);
     let tasks = rayon::current_num_threads();
@@ -88,7 +90,7 @@ fn parse<E: From<Error>>(
                 }
             }
         });
-        parse_all(chunks, recycle, tasks, reading, wanted, each)
+        parse_all(chunks, recycle, tasks, reading, number, each)
     })
 }
 
@@ -98,8 +100,8 @@ fn parse_all<E: From<Error>>(
     recycle: mpsc::Sender<Vec<u8>>,
     tasks: usize,
     mut reading: Reading,
-    wanted: impl Fn(u64) -> bool + Sync,
-    mut each: impl FnMut(&mut Reading) -> Result<(), E>,
+    number: impl Fn(u64) -> Option<u64> + Sync,
+    mut each: impl FnMut(&mut Reading, &mut [Block]) -> Result<(), E>,
 ) -> Result<Reading, E> {
     let labelled = reading.options.labelled;
     let mut parts: Vec<Part> = (0..tasks).map(|_| Part::default()).collect();
@@ -111,7 +113,7 @@ fn parse_all<E: From<Error>>(
         }
         let parse = |(part, chunk): (&mut Part, &Result<Chunk>)| {
             if let Ok(chunk) = chunk {
-                part.parse(chunk, labelled, &wanted);
+                part.parse(chunk, labelled, &number);
             }
         };
         parts.par_iter_mut().zip(&batch).with_max_len(1).for_each(parse);
@@ -122,9 +124,8 @@ fn parse_all<E: From<Error>>(
             // Refused once all is read.
             let _ = recycle.send(buffer);
         }
-        reading.builder.append(&mut blocks)?;
+        each(&mut reading, &mut blocks)?;
         parts.iter_mut().zip(blocks.drain(..)).for_each(|(part, block)| part.block = block);
-        each(&mut reading)?;
     }
 }
 
@@ -132,8 +133,6 @@ fn parse_all<E: From<Error>>(
 struct Reading {
     name: String,
     options: Options,
-    builder: Builder,
-    /// Rows that the builder has no more.
     rows: u64,
     lines: u64,
     largest: u64,
@@ -142,15 +141,7 @@ struct Reading {
 
 impl Reading {
     fn new(name: String, options: Options) -> Self {
-        Self {
-            name,
-            options,
-            builder: Builder::new(),
-            rows: 0,
-            lines: 0,
-            largest: options.dimension,
-            spellings: Spellings::default(),
-        }
+        Self { name, options, rows: 0, lines: 0, largest: options.dimension, spellings: Spellings::default() }
     }
 
     /// Takes over what a part holds beside its block; fails with the part's first fault.
@@ -164,6 +155,7 @@ impl Reading {
             return Err(Error::input(place(&spot), reason));
         }
         self.spellings.extend(part.codes.iter().map(|&code| codes[code as usize]));
+        self.rows += part.block.rows() as u64;
         self.lines += part.lines;
         self.largest = self.largest.max(part.largest);
         Ok(())
@@ -171,18 +163,15 @@ impl Reading {
 
     /// All is read.
     fn end(self) -> Result<Self> {
-        match self.rows + self.builder.rows() as u64 {
+        match self.rows {
             0 => Err(Error::input(self.name.as_str(), "no instances")),
             _ => Ok(self),
         }
     }
 
-    /// The rows since this was last asked.
-    fn take_rows(&mut self) -> (Sparse, Option<Labels>) {
-        let builder = std::mem::replace(&mut self.builder, Builder::new());
-        self.rows += builder.rows() as u64;
-        let labels = self.options.labelled.then(|| self.spellings.take());
-        (builder.finish(self.largest), labels)
+    /// The labels of the rows since this was last asked.
+    fn labels(&mut self) -> Option<Labels> {
+        self.options.labelled.then(|| self.spellings.take())
     }
 }
 
@@ -209,7 +198,7 @@ struct Part {
 
 impl Part {
     /// Parses a chunk up to its end or its first fault.
-    fn parse(&mut self, chunk: &Chunk, labelled: bool, wanted: &impl Fn(u64) -> bool) {
+    fn parse(&mut self, chunk: &Chunk, labelled: bool, number: &impl Fn(u64) -> Option<u64>) {
         self.block.clear();
         self.labels.clear();
         self.codes.clear();
@@ -218,7 +207,7 @@ impl Part {
         let mut parser = Parser::new(text, labelled);
         let mut result = Ok(());
         while parser.at < length && result.is_ok() {
-            result = parser.line(self, wanted);
+            result = parser.line(self, number);
         }
         self.lines = parser.line;
         self.fault = result.err();
@@ -249,7 +238,7 @@ impl<'t> Parser<'t> {
         Spot { line: self.line, column: (at - self.line_begin) as u64 + 1 }
     }
 
-    fn line(&mut self, part: &mut Part, wanted: &impl Fn(u64) -> bool) -> Parsed<()> {
+    fn line(&mut self, part: &mut Part, number: &impl Fn(u64) -> Option<u64>) -> Parsed<()> {
         self.line += 1;
         self.line_begin = self.at;
         self.at = after_blanks(self.text, self.at);
@@ -258,7 +247,7 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         self.label(part)?;
-        self.entries(part, wanted)?;
+        self.entries(part, number)?;
         part.block.end_row();
         Ok(())
     }
@@ -299,7 +288,7 @@ impl<'t> Parser<'t> {
         Ok(code)
     }
 
-    fn entries(&mut self, part: &mut Part, wanted: &impl Fn(u64) -> bool) -> Parsed<()> {
+    fn entries(&mut self, part: &mut Part, number: &impl Fn(u64) -> Option<u64>) -> Parsed<()> {
         let text = self.text;
         let mut at = self.at;
         let mut previous = 0;
@@ -323,8 +312,10 @@ impl<'t> Parser<'t> {
                 return Err((self.spot(at), disorder(previous, index)));
             }
             previous = index;
-            if value != 0.0 && wanted(index - 1) {
-                part.block.push(index - 1, value);
+            if value != 0.0
+                && let Some(id) = number(index - 1)
+            {
+                part.block.push(id, value);
             }
             at = end;
         }

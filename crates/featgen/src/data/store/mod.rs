@@ -214,11 +214,15 @@ impl Store {
         Some(if self.index.by_name { Names::identifying(list) } else { Names::shown(list) })
     }
 
+    /// What the instances' classes are and what features are called; `source` is for messages.
+    pub fn labels_and_names(&self, source: &str) -> Result<(Labels, Names)> {
+        let strange = || Error::input(source, "a strange store: labels or names do not fit the data");
+        Ok((self.labels().ok_or_else(strange)?, self.names().ok_or_else(strange)?))
+    }
+
     /// The store with its labels and names.
     pub fn into_dataset(self, source: &str) -> Result<Dataset> {
-        let strange = || Error::input(source, "a strange store: labels or names do not fit the data");
-        let labels = self.labels().ok_or_else(strange)?;
-        let names = self.names().ok_or_else(strange)?;
+        let (labels, names) = self.labels_and_names(source)?;
         Ok(Dataset { columns: Box::new(self), labels, names, source: source.to_owned() })
     }
 
@@ -301,6 +305,18 @@ impl Columns for Store {
 
     fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
         self.at(position, |columns, k| columns.short_column(k, most, out))
+    }
+
+    fn filled(&self, position: usize) -> usize {
+        self.at(position, |columns, k| columns.filled(k))
+    }
+
+    fn tally(&self, position: usize, counts: &mut [u32]) {
+        self.at(position, |columns, k| columns.tally(k, counts));
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.index.values != Kind::F64
     }
 
     fn all_ones(&self) -> bool {
