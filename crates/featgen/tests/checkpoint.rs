@@ -441,6 +441,7 @@ fn other_spaces_are_named() {
     check(&products(2), &products(2).min_support(2), "with --min-support 1, not 2");
     check(&products(2), &products(2).only([1, 2, 3]), "without --only, not with it");
     check(&hik(10), &hik(11), "with --levels 10, not 11");
+    check(&hik(10), &hik(10).counting(&[1.0; 30]).unwrap(), "without --counting, not with it");
     let gaussian = |sigma| AdditiveSpace::gaussian(inputs, sigma).unwrap();
     check(&gaussian(Some(0.5)), &gaussian(None), "with --sigma 0.5, not without it");
     let halves = [0..11, 11..22];
@@ -512,11 +513,12 @@ fn damage_is_found_wherever_it_is() {
 /// Files that are whole, but say what cannot be.
 #[test]
 fn strange_checkpoints_are_refused() {
+    type Change<'a> = &'a dyn Fn(&mut Value);
     let begun = Begun::new(|machine| machine.budget(2).max_rounds(3));
     let good = fs::read(&begun.path).unwrap();
     let length = u64::from_le_bytes(good[16..24].try_into().unwrap()) as usize;
     let header: Value = serde_json::from_slice(&good[24..24 + length]).unwrap();
-    let says = |change: &dyn Fn(&mut Value)| {
+    let says = |change: Change<'_>| {
         let mut header = header.clone();
         change(&mut header);
         let text = serde_json::to_vec(&header).unwrap();
@@ -530,7 +532,7 @@ fn strange_checkpoints_are_refused() {
         begun.fit(&begun.machine).map_err(|error| error.to_string()).map(drop)
     };
     says(&|_| {}).unwrap();
-    let changes: [(&str, &dyn Fn(&mut Value)); 18] = [
+    let changes: [(&str, Change<'_>); 18] = [
         ("strange", &|h| h["progress"]["blocks"][0][0] = 77.into()),
         ("strange", &|h| h["progress"]["blocks"][0] = serde_json::json!([])),
         ("strange", &|h| h["progress"]["blocks"][0] = serde_json::json!([1, 0])),

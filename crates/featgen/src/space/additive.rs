@@ -16,6 +16,7 @@ use super::group::{group_number, taken_groups};
 use super::topb::Tops;
 use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
 use crate::data::{Bins, Column, Lanes};
+use crate::digest::digest;
 use crate::error::{Error, Result};
 use crate::kernels;
 use crate::operator::Operator;
@@ -111,6 +112,8 @@ impl<'a> AdditiveSpace<'a> {
             }
             Basis::Waves { sigma: Some(_) } => self.scales,
         };
+        let counts = digest(bytemuck::cast_slice::<f64, u64>(counts));
+        self.settings.push(("counting", format!("with checksum {counts:016x}")));
         Ok(self)
     }
 
