@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 VERSION: str
 
-Matrix = NDArray[np.float32] | NDArray[np.float64] | Mapping[str, Any] | Store
-
 class Store:
     def __new__(cls, path: str | PathLike[str]) -> Store: ...
     @property
@@ -22,6 +20,8 @@ class Store:
     @property
     def sample_weight(self) -> NDArray[np.float64] | None: ...
     def labels(self) -> tuple[list[str], NDArray[np.uint32]]: ...
+
+Matrix = NDArray[np.float32] | NDArray[np.float64] | Mapping[str, Any] | Store
 
 class Model:
     def __new__(cls, text: bytes) -> Model: ...

@@ -31,7 +31,9 @@ def summary(machine: _Machine) -> str:
     rows = []
     for k, (name, weight) in enumerate(zip(names[:_SHOWN], weights)):
         group = [_cell(escape(str(groups[k])), _LEFT)] if groups else []
-        rows.append([_cell(escape(str(name)), _LEFT), *group, _cell(f"{weight:.4g}", _RIGHT), _bar(weight / largest)])
+        rows.append(
+            [_cell(escape(str(name)), _LEFT), *group, _cell(f"{weight:.4g}", _RIGHT), _bar(weight / largest)]
+        )
     more = len(names) - _SHOWN
     rest = f"<div>and {more:,} more: <code>selected_</code> has all</div>" if more > 0 else ""
     n_iter = machine.n_iter_

@@ -21,7 +21,7 @@ _PAUSE = 0.1
 
 @contextmanager
 def reporter(verbose: int, wanted: int | None = None) -> Iterator[Callable[[Round], None] | None]:
-    """A function that shows a round, or None if nothing is to be shown; ``wanted`` is the number of features asked for."""
+    """A function that shows a round, or None if there is nothing to show; ``wanted`` features were asked for."""
     if not verbose:
         yield None
     elif _in_notebook():
@@ -50,12 +50,12 @@ class _Moving:
     """Shows the latest round, but not too often; ``close`` shows the last one."""
 
     def __init__(self) -> None:
-        self._shown_at = -_PAUSE
+        self._shown_at: float | None = None
         self._waiting: Round | None = None
 
     def __call__(self, round: Round) -> None:
         self._waiting = round
-        if time.monotonic() - self._shown_at >= _PAUSE:
+        if self._shown_at is None or time.monotonic() - self._shown_at >= _PAUSE:
             self._flush()
 
     def _flush(self) -> None:
@@ -85,7 +85,11 @@ class _Terminal(_Moving):
         width = shutil.get_terminal_size().columns - 1
         line = _line(round)
         room = min(self.LONGEST_BAR, width - len(line) - 1)
-        bar = self._bar(room, round["selected"] / self._wanted) if self._wanted and room >= self.SHORTEST_BAR else ""
+        bar = (
+            self._bar(room, round["selected"] / self._wanted)
+            if self._wanted and room >= self.SHORTEST_BAR
+            else ""
+        )
         sys.stderr.write(f"\r\x1b[2K{bar}{line[:width]}")
         sys.stderr.flush()
 
@@ -97,8 +101,9 @@ class _Terminal(_Moving):
 
     def close(self) -> None:
         super().close()
-        sys.stderr.write("\n")
-        sys.stderr.flush()
+        if self._shown_at is not None:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
 
 
 class _Notebook(_Moving):

@@ -162,12 +162,12 @@ class _Machine(SelectorMixin, BaseEstimator):
         open_ended = self.n_features is not None or self.gap is not None
         usual_rounds = open_ended and self.max_rounds == _USUAL_ROUNDS
         usual_tol = open_ended and self.tol == _USUAL_TOL
-        budget = integer("budget", self.budget)
-        if self.n_features is not None and self.budget == _USUAL_BUDGET:
+        n_features, budget = integer("n_features", self.n_features), integer("budget", self.budget)
+        if n_features is not None and budget == _USUAL_BUDGET:
             # All at once would take near copies of the best one.
-            budget = min(_USUAL_BUDGET, max(1, integer("n_features", self.n_features) // 10))
+            budget = min(budget, max(1, n_features // 10))
         return {
-            "n_features": integer("n_features", self.n_features),
+            "n_features": n_features,
             "budget": budget,
             "cost": real("C", given("C", self.C)),
             "loss": _LOSSES[one_of("loss", self.loss, _LOSSES)],
@@ -361,6 +361,10 @@ class _Machine(SelectorMixin, BaseEstimator):
             The columns selected or, where the space makes features such as products, their values.
         """
         check_is_fitted(self)
+        if isinstance(X, Store):
+            raise ValueError(
+                "columns of a store are used where they are, not taken out: transform needs an array"
+            )
         made, by_name = _generates(self), self._names_to_find(X) is not None
         if not made and not by_name and not (sp.issparse(X) and X.shape[1] > DENSE_LIMIT):
             return super().transform(X)
@@ -372,7 +376,9 @@ class _Machine(SelectorMixin, BaseEstimator):
             values = self._model.values(self._needed(X), list(chosen))
             return sp.csc_array(values, shape=(X.shape[0], len(chosen))).tocsr() if sp.issparse(X) else values
         if isinstance(X, Store):
-            raise ValueError("columns of a store can be used, not taken out: transform needs an array or a frame")
+            raise ValueError(
+                "columns of a store can be used, not taken out: transform needs an array or a frame"
+            )
         return _input.take(X, chosen).tocsr() if sp.issparse(X) else X[:, chosen]
 
     @available_if(_selects_inputs)
@@ -495,8 +501,8 @@ _PARAMETERS = """
         is doubled until that many carry weight; ``C_`` has the value used.
     budget : int or None, default=10
         Features (groups) added per round: the paper's B. Fewer is more exact and slower. With ``n_features``, the
-        default adds at most a tenth of them per round. None stands for 10 or, with ``n_features``, for a tenth of it, at
-        least 1 and at most 50.
+        default adds at most a tenth of them per round. None stands for 10 or, with ``n_features``, for a tenth of it,
+        at least 1 and at most 50.
     C : float, default=10.0
         Weight of the loss.
     loss : {{"squared_hinge", "logistic"}}, default="squared_hinge"
@@ -530,8 +536,8 @@ _PARAMETERS = """
     verbose : int, default=0
         1 shows progress, 2 a line per round.
     callback : callable, default=None
-        Called after every round with a dictionary as in ``rounds_``. If it returns something true, the run ends with the
-        round after it.
+        Called after every round with a dictionary as in ``rounds_``. If it returns something true, the run ends with
+        the round after it.
 """
 
 _ATTRIBUTES = """

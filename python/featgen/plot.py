@@ -74,7 +74,7 @@ def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
         ax.plot(counts, _alive(lines[:, k]), style, color=colour, linewidth=1.5, marker=".", markersize=4)
         ends.append((final[k], names[k], colour))
     groups = _grouped(model)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel(f"{_unit(model)} that carry weight")
     ax.set_ylabel("length of their weights" if groups else "weight")
     ax.set_title(f"{_selected(model)} in {model.n_iter_} round{'s' * (model.n_iter_ != 1)}")
@@ -128,8 +128,10 @@ def convergence(model: _Machine, ax: Axes | None = None) -> Axes:
         ax.set_yscale("log")
     else:
         ax.set_ylim(bottom=min([0.0, *bound]))
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel("round" if not len(raised) else f"round (dotted: C raised, from {cost[0]:.4g} to {cost[-1]:.4g})")
+    ax.locator_params(axis="x", integer=True)
+    ax.set_xlabel(
+        "round" if not len(raised) else f"round (dotted: C raised, from {cost[0]:.4g} to {cost[-1]:.4g})"
+    )
     ax.set_ylabel("objective")
     ax.set_title(f"The optimum lies at most {percent(model.gap_)} below")
     if len(rounds):
@@ -219,7 +221,9 @@ def curves(model: _Machine, ax: Axes | None = None, top: int = 6) -> Axes:
     """
     found = list(model.curves_.items())
     if not found:
-        raise ValueError("the model has weights, not curves: its space is none of hik, intersection and gaussian")
+        raise ValueError(
+            "the model has weights, not curves: its space is none of hik, intersection and gaussian"
+        )
     found = found[:top]
     across = min(3, len(found))
     down = -(-len(found) // across)
@@ -274,7 +278,11 @@ def _selected(model: _Machine) -> str:
 def _short(name: Any, most: int = 32) -> str:
     """A name with its middle left out if it is long."""
     name = str(name)
-    return name if len(name) <= most else f"{name[: most // 2]}\N{HORIZONTAL ELLIPSIS}{name[most // 2 + 1 - most :]}"
+    return (
+        name
+        if len(name) <= most
+        else f"{name[: most // 2]}\N{HORIZONTAL ELLIPSIS}{name[most // 2 + 1 - most :]}"
+    )
 
 
 def _path(model: _Machine) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
@@ -303,7 +311,9 @@ def _alive(line: NDArray[Any]) -> NDArray[Any]:
 def _name_ends(ax: Axes, x: float, ends: list[tuple[float, Any, str]]) -> None:
     """Names on the right, tied to the ends of their lines and moved apart where they would overlap."""
     ax.margins(x=0.03)
-    ax.figure.draw_without_rendering()
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
     ax.set_ylim(ax.get_ylim())
     points = ax.bbox.height * 72 / ax.figure.dpi
     step = 1.3 * _SMALL / points

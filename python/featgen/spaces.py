@@ -296,8 +296,18 @@ def by_name(space: Space | str) -> Space:
 def from_settings(settings: Mapping[str, str]) -> Space:
     """The space of a model file; groups, which are not in the file, come back as the features they were of."""
     kind = _KINDS[settings.get("space", "linear")]
-    types = {"gamma": float, "coef0": float, "degree": int, "min-support": int, "levels": int, "power": float, "sigma": float}
-    return kind(**{name.replace("-", "_"): types[name](value) for name, value in settings.items() if name in types})
+    types = {
+        "gamma": float,
+        "coef0": float,
+        "degree": int,
+        "min-support": int,
+        "levels": int,
+        "power": float,
+        "sigma": float,
+    }
+    return kind(
+        **{name.replace("-", "_"): types[name](value) for name, value in settings.items() if name in types}
+    )
 
 
 class Inputs:

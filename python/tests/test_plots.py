@@ -67,7 +67,7 @@ def test_curves(data):
     X, y = data
     model = FGMClassifier(n_features=3, space="gaussian").fit(X, y)
     ax = plot.curves(model, top=2)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(model.curves_)[:2]
+    assert [panel.get_title() for panel in ax.child_axes] == list(model.curves_)[:2]
     with pytest.raises(ValueError, match="not curves"):
         plot.curves(FGMClassifier().fit(X, y))
 

@@ -208,7 +208,7 @@ def test_plain_lines(data, capsys, verbose):
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert out == "" and len(lines) == model.n_iter_
-    assert lines[0].startswith("round 1: 2 features, objective ")
+    assert lines[0].startswith("round 1: 2 selected, objective ")
     assert "\x1b" not in err
 
 
@@ -250,9 +250,9 @@ def test_a_notebook_has_a_table_that_is_updated(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
     model = FGMClassifier(n_features=20, budget=1, verbose=1).fit(*data)
-    assert len(pages) == 1 and len(updates) == model.n_iter_ - 1
+    assert len(pages) == 1 and 1 <= len(updates) < model.n_iter_
     assert updates[-1].count("<tr>") == 1 + _progress._Notebook.SHOWN
-    assert f"<td>{model.n_iter_}</td>" in updates[-1]
+    assert f">{model.n_iter_}</td>" in updates[-1]
 
 
 def test_progress_and_callback(data, capsys):
