@@ -75,6 +75,11 @@ pub trait Columns: Send + Sync {
         self.gather(&[position])[0].histogram(v, bins, sums);
     }
 
+    /// How many values the column at `position` holds: no more of them can be different from 0.
+    fn held(&self, _position: usize) -> usize {
+        self.rows()
+    }
+
     /// Adds 1 to `counts[i]` for every instance `i` whose value in the column at `position` is not 0.
     fn tally(&self, position: usize, counts: &mut [u32]) {
         self.gather(&[position])[0].each_nonzero(|row, _| counts[row as usize] += 1);

@@ -202,6 +202,10 @@ impl Columns for Sparse {
         }
     }
 
+    fn held(&self, position: usize) -> usize {
+        self.range(position).len()
+    }
+
     fn tally(&self, position: usize, counts: &mut [u32]) {
         let at = self.range(position);
         let rows = &self.indices[at.clone()];

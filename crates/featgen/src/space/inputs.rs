@@ -159,6 +159,14 @@ impl<'a> Inputs<'a> {
         (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
     }
 
+    /// `c_j` of one column.
+    pub(super) fn pull(&self, position: usize, v: &[f64]) -> Result<f64> {
+        let mut sum = [0.0];
+        self.columns.dots(position..position + 1, v, &mut sum);
+        self.check(position, &sum)?;
+        Ok(sum[0])
+    }
+
     /// `c_j^2` of every column by its position.
     pub(super) fn squares(&self, v: &[f64]) -> Result<Vec<f64>> {
         let batch = self.columns.batch();

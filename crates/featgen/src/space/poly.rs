@@ -9,6 +9,7 @@
 //! same order: a row is read until its features are too small for the pair to be among the best, and the search ends with
 //! the first feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -30,9 +31,19 @@ pub struct PolySpace<'a> {
     /// Positions of the inputs that may form products; all if `None`.
     factors: Option<Vec<bool>>,
     pruned: bool,
+    /// Positions of the inputs, those that hold the most values first.
+    longest: Vec<u32>,
+    values: Values,
+    limits: Limits,
+}
+
+/// What is known of all values, whatever the duals.
+#[derive(Debug, Clone, Copy)]
+struct Values {
     /// Whether no feature has values of both signs.
     one_signed: bool,
-    limits: Limits,
+    /// The largest, without its sign.
+    largest: f64,
 }
 
 /// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
@@ -59,6 +70,11 @@ const PER_ROW: usize = 4;
 /// Work is reported when there is this much.
 const WORTH_REPORTING: usize = 1 << 16;
 
+/// Inputs whose scores decide which others are read at all.
+const LONGEST: usize = 1 << 10;
+/// Inputs that are read together where they are no neighbours.
+const TOGETHER: usize = 1 << 6;
+
 const ADVICE: &str = "name the features that may be multiplied with --only";
 
 impl<'a> PolySpace<'a> {
@@ -76,8 +92,11 @@ impl<'a> PolySpace<'a> {
         if u32::try_from(inputs.columns().len()).is_err() {
             return Err(Error::Data("more columns than products can be made of".into()));
         }
-        let one_signed = one_signed(&inputs);
-        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed, limits: Limits::default() })
+        let (values, columns) = (Values::of(&inputs), inputs.columns());
+        let mut longest: Vec<u32> = (0..columns.len() as u32).collect();
+        longest.par_sort_unstable_by_key(|&p| (Reverse(columns.held(p as usize)), p));
+        let limits = Limits::default();
+        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, longest, values, limits })
     }
 
     /// Lets only these inputs, given by their ids, form products and squares.
@@ -141,50 +160,146 @@ impl<'a> PolySpace<'a> {
         self.factors.as_ref().is_none_or(|factors| factors[position])
     }
 
-    /// Offers the constant and the inputs.
-    fn score_inputs(&self, v: &[f64], tops: Tops<Item>, taken: &[Item]) -> Result<Tops<Item>> {
-        let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
-        let budget = tops.best.capacity();
-        let best_of = |range: Range<usize>, sums: &[f64]| {
-            let mut tops = Tops::new(budget);
-            for (position, sum) in range.zip(sums) {
-                tops.offer(linear * sum.abs(), Item::Input(position as u32), taken);
-            }
-            tops
-        };
-        let mut tops = match self.inputs.pulls(v, best_of, Tops::merge)? {
-            Some(inputs) => tops.merge(inputs),
-            None => tops,
-        };
-        let sum = crate::ordered::sum(v.len(), |i| v[i]);
-        tops.offer(constant * sum.abs(), Item::Constant, taken);
-        Ok(tops)
+    /// The inputs that may matter, if `may` says so of the largest `sum of |v_i x_i|` that columns of their length can have;
+    /// those that hold the most values first. It holds for all that are longer than one that it holds for.
+    fn long(&self, largest: f64, may: impl Fn(f64) -> bool) -> &[u32] {
+        let columns = self.inputs.columns();
+        let reach = |p: u32| columns.held(p as usize) as f64 * largest * self.values.largest;
+        let count = self.longest.partition_point(|&p| !self.pruned || may(reach(p)));
+        &self.longest[..count]
     }
 
-    /// Offers the squares; returns the bound `m` of every input that may be a factor.
-    fn score_squares(&self, v: &[f64], mut tops: Tops<Item>, taken: &[Item]) -> (Tops<Item>, Vec<f64>) {
-        let columns = self.inputs.columns();
-        let batch = columns.batch();
-        let mut bounds = vec![0.0; columns.len()];
-        let squares = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
-            let first = b * batch;
-            let mut tops = Tops::new(tops.best.capacity());
-            for (k, [up, down]) in columns.square_dots(first..first + bounds.len(), v).into_iter().enumerate()
-            {
-                let position = first + k;
-                if self.is_factor(position) {
-                    let item = Item::Product(position as u32, position as u32);
-                    tops.offer(self.gamma * (up - down).abs(), item, taken);
-                    bounds[k] = if self.one_signed { up.max(down) } else { up + down }.sqrt();
+    /// Offers the constant and the inputs; returns how many of these were scored. `largest` is the largest of the `|v_i|`.
+    fn score_inputs(
+        &self,
+        v: &[f64],
+        largest: f64,
+        mut tops: Tops<Item>,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, usize)> {
+        let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
+        let budget = tops.best.capacity();
+        let sum = crate::ordered::sum(v.len(), |i| v[i]);
+        tops.offer(constant * sum.abs(), Item::Constant, taken);
+        // A few long columns first: beside them most others need not be read. Where inputs do not count, none need.
+        let mut done = 0;
+        if self.longest.len() > LONGEST && linear > 0.0 {
+            tops = tops.merge(self.score_columns(&self.longest[..LONGEST], v, budget, taken)?);
+            done = LONGEST;
+        }
+        let nothing = |score: f64| score <= 0.0 || is_below(score, tops.threshold());
+        let long = self.long(largest, |reach| !nothing(linear * reach));
+        if long.len() > self.longest.len() / 2 {
+            // Neighbours are best read together; what was offered already is not offered again.
+            let mut again = vec![false; self.longest.len()];
+            self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
+            let best_of = |range: Range<usize>, sums: &[f64]| {
+                let mut tops = Tops::new(budget);
+                for (position, sum) in range.zip(sums).filter(|(position, _)| !again[*position]) {
+                    tops.offer(linear * sum.abs(), Item::Input(position as u32), taken);
                 }
+                tops
+            };
+            if let Some(inputs) = self.inputs.pulls(v, best_of, Tops::merge)? {
+                tops = tops.merge(inputs);
+            }
+            return Ok((tops, self.longest.len()));
+        }
+        let scored = done.max(long.len());
+        let tops = tops.merge(self.score_columns(&self.longest[done..scored], v, budget, taken)?);
+        Ok((tops, scored))
+    }
+
+    /// The best of some inputs.
+    fn score_columns(
+        &self,
+        positions: &[u32],
+        v: &[f64],
+        budget: usize,
+        taken: &[Item],
+    ) -> Result<Tops<Item>> {
+        let linear = self.coefficient(Item::Input(0));
+        let best_of = |positions: &[u32]| {
+            let mut tops = Tops::new(budget);
+            for &position in positions {
+                let sum = self.inputs.pull(position as usize, v)?;
+                tops.offer(linear * sum.abs(), Item::Input(position), taken);
+            }
+            Ok(tops)
+        };
+        let parts = positions.par_chunks(TOGETHER).map(best_of);
+        parts.try_reduce(|| Tops::new(budget), |a, b| Ok(a.merge(b)))
+    }
+
+    /// Offers the squares; returns the bounds `m` of those inputs that may be factors of something good.
+    fn score_squares(
+        &self,
+        v: &[f64],
+        largest: f64,
+        mut tops: Tops<Item>,
+        taken: &[Item],
+    ) -> (Tops<Item>, Vec<(u32, f64)>) {
+        let columns = self.inputs.columns();
+        let (budget, pair) = (tops.best.capacity(), self.coefficient(Item::Product(0, 1)));
+        let square = |reach: f64| reach * self.values.largest;
+        let most = self.longest.first().map_or(0, |&p| columns.held(p as usize)) as f64;
+        let most = square(most * largest * self.values.largest);
+        let offer = |(position, [up, down]): (u32, [f64; 2]), tops: &mut Tops<Item>| {
+            let item = Item::Product(position, position);
+            tops.offer(self.gamma * (up - down).abs(), item, taken);
+            let bound = if self.values.one_signed { up.max(down) } else { up + down }.sqrt();
+            (bound > 0.0).then_some((position, bound))
+        };
+        let part = |positions: &[u32], sums: Vec<[f64; 2]>| {
+            let mut tops = Tops::new(budget);
+            let sums = positions.iter().copied().zip(sums).filter(|(p, _)| self.is_factor(*p as usize));
+            let bounds: Vec<_> = sums.filter_map(|sums| offer(sums, &mut tops)).collect();
+            (tops, bounds)
+        };
+        let some = |positions: &[u32]| {
+            let sums = |&p: &u32| columns.square_dots(p as usize..p as usize + 1, v)[0];
+            part(positions, positions.iter().map(sums).collect())
+        };
+        let mut bounds = Vec::new();
+        let mut add = |parts: Vec<(Tops<Item>, Vec<(u32, f64)>)>, mut tops: Tops<Item>| {
+            for (best, more) in parts {
+                tops = tops.merge(best);
+                bounds.extend(more);
             }
             tops
+        };
+        // A few long columns first, as with inputs.
+        let done = if self.longest.len() > LONGEST { LONGEST } else { 0 };
+        tops = add(self.longest[..done].par_chunks(TOGETHER).map(some).collect(), tops);
+        // As good as a square, or as a factor beside the largest.
+        let long = self.long(largest, |reach| {
+            let score = (self.gamma * square(reach)).max(pair * (square(reach) * most).sqrt());
+            !is_below(score, tops.threshold())
         });
-        if let Some(squares) = squares.reduce_with(Tops::merge) {
-            tops = tops.merge(squares);
+        if long.len() <= self.longest.len() / 2 {
+            let rest = &long[done.min(long.len())..];
+            tops = add(rest.par_chunks(TOGETHER).map(some).collect(), tops);
+            return (tops, bounds);
         }
+        // Neighbours are best read together; what was offered already is not offered again.
+        let all: Vec<u32> = (0..self.longest.len() as u32).collect();
+        let mut again = vec![false; all.len()];
+        self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
+        let batch = |positions: &[u32]| {
+            let first = positions[0] as usize;
+            let sums = columns.square_dots(first..first + positions.len(), v);
+            let new = positions.iter().zip(sums).filter(|(p, _)| !again[**p as usize]);
+            let (positions, sums): (Vec<u32>, Vec<_>) = new.map(|(&p, sums)| (p, sums)).unzip();
+            part(&positions, sums)
+        };
+        tops = add(all.par_chunks(columns.batch()).map(batch).collect(), tops);
         (tops, bounds)
     }
+}
+
+/// Whether a bound is below a threshold, with room for rounding. Bounds that are no numbers are not.
+fn is_below(bound: f64, threshold: f64) -> bool {
+    bound < threshold * (1.0 - ROUNDING)
 }
 
 impl FeatureSpace for PolySpace<'_> {
@@ -202,14 +317,17 @@ impl FeatureSpace for PolySpace<'_> {
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
         let mut taken: Vec<Item> = taken.iter().filter_map(|candidate| self.item(candidate)).collect();
         taken.sort_unstable();
-        let tops = self.score_inputs(v, Tops::new(budget), &taken)?;
-        let (tops, bounds) = self.score_squares(v, tops, &taken);
-        let factors = bounds.iter().filter(|&&m| m > 0.0).count();
-        let inputs = 1 + self.inputs.columns().len() + factors;
+        // Nothing is left out beside values that are no numbers: they are found, and named.
+        let finite = v.iter().all(|v| v.is_finite());
+        let largest =
+            if finite { v.iter().fold(0.0, |most: f64, v| most.max(v.abs())) } else { f64::INFINITY };
+        let (tops, inputs) = self.score_inputs(v, largest, Tops::new(budget), &taken)?;
+        let (tops, bounds) = self.score_squares(v, largest, tops, &taken);
+        let scored = 1 + inputs + bounds.len();
         let mut search = Search::new(self, v, bounds, tops, &taken);
         let pairs = search.run()?;
         let tops = search.tops;
-        Ok(WorstCase::new(tops, inputs as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
+        Ok(WorstCase::new(tops, scored as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
@@ -220,15 +338,28 @@ impl FeatureSpace for PolySpace<'_> {
     }
 }
 
-/// Whether no feature has values of both signs.
-fn one_signed(inputs: &Inputs<'_>) -> bool {
-    let columns = inputs.columns();
-    let one = |position: usize| {
-        let signs = |[below, above]: [bool; 2], x: f64| [below || x < 0.0, above || x > 0.0];
-        let column = &columns.gather(&[position])[0];
-        column.entries().fold([false; 2], |seen, (_, x)| signs(seen, x)) != [true; 2]
-    };
-    columns.all_ones() || (0..columns.len()).into_par_iter().all(one)
+impl Values {
+    fn of(inputs: &Inputs<'_>) -> Self {
+        let columns = inputs.columns();
+        let none = || Self { one_signed: true, largest: 0.0 };
+        let one = |position: usize| {
+            let (mut signs, mut values) = ([false; 2], none());
+            for (_, x) in columns.gather(&[position])[0].entries() {
+                signs = [signs[0] || x < 0.0, signs[1] || x > 0.0];
+                values.largest = values.largest.max(if x.is_finite() { x.abs() } else { f64::INFINITY });
+            }
+            values.one_signed = signs != [true; 2];
+            values
+        };
+        let both = |a: Self, b: Self| Self {
+            one_signed: a.one_signed && b.one_signed,
+            largest: a.largest.max(b.largest),
+        };
+        match columns.all_ones() {
+            true => Self { one_signed: true, largest: 1.0 },
+            false => (0..columns.len()).into_par_iter().map(one).reduce(none, both),
+        }
+    }
 }
 
 /// The search for pairs at given duals.
@@ -253,23 +384,19 @@ impl<'a> Search<'a> {
     fn new(
         space: &'a PolySpace<'a>,
         v: &'a [f64],
-        bounds: Vec<f64>,
+        mut bounds: Vec<(u32, f64)>,
         tops: Tops<Item>,
         taken: &'a [Item],
     ) -> Self {
-        let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
+        let largest = bounds.iter().fold(0.0, |most: f64, &(_, m)| most.max(m));
         let (order, rows, work) = (Vec::new(), RankedRows::default(), Work::new(&space.limits, ADVICE));
         let weighs = v.iter().map(|v| *v != 0.0).collect();
         let spare = Mutex::default();
         let mut search = Self { space, v, weighs, order, bounds: Vec::new(), rows, tops, taken, work, spare };
         let least = search.least_partner(largest);
-        search.order = (0..bounds.len() as u32)
-            .into_par_iter()
-            .filter(|&p| bounds[p as usize] > 0.0 && bounds[p as usize] >= least)
-            .collect();
-        let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
-        search.order.par_sort_unstable_by(by_bound);
-        search.bounds = search.order.iter().map(|&p| bounds[p as usize]).collect();
+        bounds.retain(|&(_, m)| m >= least);
+        bounds.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        (search.order, search.bounds) = bounds.into_iter().unzip();
         search
     }
 
@@ -295,11 +422,7 @@ impl<'a> Search<'a> {
             }
             let last = self.order.len().min(first + batch);
             let columns = self.columns(first..last);
-            for (rank, column) in (first as u32..).zip(&columns) {
-                for &(row, x) in column {
-                    self.rows.push(row, rank, x);
-                }
-            }
+            self.rows.append(first as u32, &columns);
             let (tops, pairs) = self.score(first, &columns)?;
             self.tops = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
             scored += pairs;
@@ -444,7 +567,7 @@ impl<'a> Search<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Sparse, Values};
+    use crate::data::{Sparse, Values as Stored};
 
     /// Columns of 600 rows, frequent and rare ones: one of them begins with every row.
     fn columns() -> Sparse {
@@ -455,7 +578,7 @@ mod tests {
             pointers.push(indices.len() as u64);
         }
         let ids = (0..pointers.len() as u64 - 1).collect();
-        Sparse::new(600, 50, ids, pointers, indices, Values::F64(reals)).unwrap()
+        Sparse::new(600, 50, ids, pointers, indices, Stored::F64(reals)).unwrap()
     }
 
     #[test]
@@ -465,14 +588,12 @@ mod tests {
         for exhaustive in [false, true] {
             let space = PolySpace::new(Inputs::over(&columns), 0.7, 1.0).unwrap();
             let space = if exhaustive { space.exhaustive() } else { space };
-            let (tops, bounds) = space.score_squares(&v, Tops::new(30), &[]);
+            let (tops, bounds) = space.score_squares(&v, 1.0, Tops::new(30), &[]);
             let mut search = Search::new(&space, &v, bounds, tops, &[]);
             let order = search.order.clone();
             search.rows = RankedRows::new(&columns, &order, false, |row| v[row as usize] != 0.0);
             let pivots = search.columns(0..order.len());
-            for (rank, pivot) in (0..).zip(&pivots) {
-                pivot.iter().for_each(|&(row, x)| _ = search.rows.push(row, rank, x));
-            }
+            search.rows.append(0, &pivots);
             for ranks in [0..order.len(), 3..11, 20..order.len() - 1] {
                 let (mut by_rows, mut by_columns) = (Tops::new(30), Tops::new(30));
                 let mut sums = vec![0.0; order.len() * order.len()];
@@ -486,6 +607,34 @@ mod tests {
                 assert!(sums.iter().all(|&sum| sum == 0.0));
                 let kept = |tops: Tops<Item>| [tops.best.into_sorted(), tops.fresh.into_sorted()];
                 assert_eq!(kept(by_rows), kept(by_columns));
+            }
+        }
+    }
+
+    /// More columns than are scored before others are left out: of falling length, and all of the same.
+    #[test]
+    fn what_is_not_read_cannot_win() {
+        let v: Vec<f64> = (0..400).map(|i| if i % 7 == 0 { 0.0 } else { f64::sin(i as f64) }).collect();
+        for (steps, ones) in [(10, true), (10, false), (usize::MAX, true), (usize::MAX, false)] {
+            let (mut pointers, mut indices) = (vec![0], Vec::new());
+            for column in 0..2500 {
+                let step = column / steps + 5;
+                indices.extend((column % step..400).step_by(step).map(|row| row as u32));
+                pointers.push(indices.len() as u64);
+            }
+            let reals = (0..indices.len()).map(|k| ((k * k) % 19) as f64 * 0.21 - 1.0).collect();
+            let values = if ones { Stored::Ones } else { Stored::F64(reals) };
+            let columns = Sparse::new(400, 2500, (0..2500).collect(), pointers, indices, values).unwrap();
+            for coef0 in [0.0, 0.001, 1.0] {
+                let space = || PolySpace::new(Inputs::over(&columns), 0.7, coef0).unwrap();
+                let mut taken = HashSet::new();
+                for _ in 0..3 {
+                    let found = space().worst_case(&v, 8, &taken).unwrap();
+                    let expected = space().exhaustive().worst_case(&v, 8, &taken).unwrap();
+                    assert_eq!((&found.best, &found.fresh), (&expected.best, &expected.fresh));
+                    assert!(found.scored <= expected.scored && found.fresh.len() == 8);
+                    taken.extend(found.fresh.into_iter().map(|scored| scored.item));
+                }
             }
         }
     }
