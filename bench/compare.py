@@ -460,7 +460,8 @@ def case_products(bench: Bench) -> dict | None:
         return fit_seconds(result)
 
     def peer_run() -> float:
-        out, peak = run_measured([sys.executable, str(ROOT / "bench" / "poly_peer.py"), train, test, "0.0105"])
+        script = str(ROOT / "bench" / "poly_peer.py")
+        out, peak = run_measured([sys.executable, script, train, test, "784", "0.0105"])
         result, row = json.loads(out), rows[peer]
         row.features, row.accuracy, row.peak = result["features"], result["accuracy"], peak
         row.cpu = min(result["cpu"], row.cpu or result["cpu"])

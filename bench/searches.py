@@ -14,7 +14,7 @@ import matplotlib
 from featgen_command import ROOT, Featgen, build
 
 matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "featgen"
+matplotlib.rcParams.update({"svg.hashsalt": "featgen", "svg.fonttype": "none", "font.family": "sans-serif"})
 import matplotlib.pyplot as plt  # noqa: E402
 
 WORK = ROOT / "bench" / "work"
@@ -52,7 +52,7 @@ SEARCHES = (
         "^",
         "#c1440e",
     ),
-    Search("kddb", "products of 2", KDDB, ["--space", "poly2", "--features", 100, "--budget", 10], "o", "#7a7a7a"),
+    Search("kddb", "products of 2", KDDB, ["--space", "poly2", "--coef0", 0, "--features", 100, "--budget", 10], "o", "#7a7a7a"),
 )
 
 
@@ -88,11 +88,11 @@ def run(command: Featgen, search: Search) -> dict:
 
 
 def show(found: dict[str, dict]) -> None:
-    print(f"{'':10}{'features':>10}{'scored a round':>22}{'found':>12}{'accuracy':>10}{'seconds':>9}{'cpu s':>9}{'peak MB':>9}")
+    print(f"{'':10}{'features':>10}{'scored a round':>24}{'found':>12}{'accuracy':>10}{'seconds':>9}{'cpu s':>9}{'peak MB':>9}")
     for name, r in found.items():
         scored = f"{min(r['scored']):,} to {max(r['scored']):,}"
         print(
-            f"{name:10}{r['candidates']:>10.2g}{scored:>22}{r['found']:>5} of {r['planted']:<4}"
+            f"{name:10}{r['candidates']:>10.2g}{scored:>24}{r['found']:>5} of {r['planted']:<4}"
             f"{r['accuracy']:>9.2%}{r['seconds']:>9.1f}{r['cpu']:>9.1f}{r['peak'] / 1e6:>9.0f}"
         )
 
@@ -103,11 +103,11 @@ def draw(found: dict[str, dict]) -> None:
         r = found[search.name]
         rounds, colour = range(1, len(r["scored"]) + 1), search.colour
         axes.axhline(r["candidates"], color=colour, linestyle="--", linewidth=1.5)
-        exponent = f"{r['candidates']:.0e}".split("e+")
-        label = f"{search.title}: ${exponent[0]} \\times 10^{{{int(exponent[1])}}}$ features"
-        axes.text(1, r["candidates"] / 2.2, label, color=colour, va="top")
-        axes.plot(rounds, r["scored"], search.style, color=colour, linestyle="-", markersize=5, label=search.title)
-    axes.set(xlabel="round", yscale="log", ylim=(1e4, 1e22), xticks=range(1, 11))
+        axes.text(1, r["candidates"] / 2.2, f"{search.title}: {r['candidates']:.1e} features", color=colour, va="top")
+        # Two of the lines all but coincide: the marks of one stand around those of the other.
+        around = {"markersize": 9, "markerfacecolor": "none"} if search is SEARCHES[0] else {"markersize": 5}
+        axes.plot(rounds, r["scored"], search.style, color=colour, linestyle="-", label=search.title, **around)
+    axes.set(xlabel="round", yscale="log", ylim=(1e4, 1e23), xticks=range(1, 11))
     axes.set_ylabel("candidates")
     axes.set_title("In the space (dashed) and scored in each round (marks)", fontsize=11)
     axes.set_yticks([10.0**k for k in range(4, 23, 3)])

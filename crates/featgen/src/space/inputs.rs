@@ -19,7 +19,7 @@ pub struct Inputs<'a> {
 }
 
 /// Sums whose squares stay finite with room to spare.
-const LARGEST_SUM: f64 = 1e140;
+pub(super) const LARGEST_SUM: f64 = 1e140;
 
 /// Columns whose sums are held together for a fingerprint.
 const TOGETHER: usize = 1 << 16;
@@ -183,6 +183,14 @@ impl<'a> Inputs<'a> {
         };
         let batches = self.columns.len().div_ceil(batch);
         (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
+    }
+
+    /// `c_j` of one column.
+    pub(super) fn pull(&self, position: usize, v: &[f64]) -> Result<f64> {
+        let mut sum = [0.0];
+        self.columns.dots(position..position + 1, v, &mut sum);
+        self.check(position, &sum)?;
+        Ok(sum[0])
     }
 
     /// `c_j^2` of every column by its position.

@@ -4,6 +4,10 @@ use super::work::Work;
 use crate::data::Columns;
 use crate::error::Result;
 
+/// Rows that are filled together, at least, and values that are then taken from a column, about.
+const FEWEST_ROWS: usize = 1 << 12;
+const PER_VISIT: usize = 32;
+
 /// Rows that fill up as features come, in order of their ranks. There is room for all of them from the start.
 #[derive(Default)]
 pub(super) struct RankedRows {
@@ -38,6 +42,24 @@ impl RankedRows {
         let held = held as usize;
         let values = vec![0.0; if ones { 0 } else { held }];
         Ok(Self { ends: starts.clone(), starts, ranks: vec![0; held], values })
+    }
+
+    /// Adds whole columns, of ranks that begin with `first`. Many rows are filled a few at a time, while they are at hand.
+    pub(super) fn append(&mut self, first: u32, columns: &[Vec<(u32, f64)>]) {
+        let values: usize = columns.iter().map(Vec::len).sum();
+        let parts = (values / (columns.len() * PER_VISIT).max(1)).max(1);
+        let rows = (self.starts.len() / parts).max(FEWEST_ROWS);
+        let mut rest: Vec<&[(u32, f64)]> = columns.iter().map(Vec::as_slice).collect();
+        for end in (0..self.starts.len()).step_by(rows).map(|start| start + rows) {
+            for (rank, rest) in (first..).zip(&mut rest) {
+                while let Some((&(row, x), more)) = rest.split_first()
+                    && (row as usize) < end
+                {
+                    self.push(row, rank, x);
+                    *rest = more;
+                }
+            }
+        }
     }
 
     /// Adds a value at the end of a row; returns how many stand before it.

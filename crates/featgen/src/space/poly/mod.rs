@@ -12,13 +12,15 @@
 
 mod blocks;
 mod search;
+mod singles;
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::ops::Range;
 
 use rayon::prelude::*;
 
 use self::search::Search;
+use self::singles::Values;
 use super::topb::Tops;
 use super::work::MOST_WORK;
 use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
@@ -33,8 +35,9 @@ pub struct PolySpace<'a> {
     /// Positions of the inputs that may form products; all if `None`.
     factors: Option<Vec<bool>>,
     pruned: bool,
-    /// Whether no feature has values of both signs.
-    one_signed: bool,
+    /// Positions of the inputs, those that hold the most values first.
+    longest: Vec<u32>,
+    values: Values,
     most_work: u64,
 }
 
@@ -64,8 +67,10 @@ impl<'a> PolySpace<'a> {
         if u32::try_from(inputs.columns().len()).is_err() {
             return Err(Error::Data("more columns than products can be made of".into()));
         }
-        let one_signed = one_signed(&inputs);
-        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, one_signed, most_work: MOST_WORK })
+        let (values, columns) = (Values::of(&inputs), inputs.columns());
+        let mut longest: Vec<u32> = (0..columns.len() as u32).collect();
+        longest.par_sort_unstable_by_key(|&p| (Reverse(columns.filled(p as usize)), p));
+        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, longest, values, most_work: MOST_WORK })
     }
 
     /// Lets only these inputs, given by their ids, form products and squares.
@@ -121,59 +126,6 @@ impl<'a> PolySpace<'a> {
     fn is_factor(&self, position: usize) -> bool {
         self.factors.as_ref().is_none_or(|factors| factors[position])
     }
-
-    /// Offers the constant and the inputs.
-    fn score_inputs(&self, v: &[f64], tops: Tops<Item>, taken: &[Item]) -> Result<Tops<Item>> {
-        let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
-        let budget = tops.best.capacity();
-        let best_of = |range: Range<usize>, sums: &[f64]| {
-            let mut tops = Tops::new(budget);
-            for (position, sum) in range.zip(sums) {
-                tops.offer(linear * sum.abs(), Item::Input(position as u32), taken);
-            }
-            tops
-        };
-        let mut tops = match self.inputs.pulls(v, best_of, Tops::merge)? {
-            Some(inputs) => tops.merge(inputs),
-            None => tops,
-        };
-        let sum = crate::ordered::sum(v.len(), |i| v[i]);
-        tops.offer(constant * sum.abs(), Item::Constant, taken);
-        Ok(tops)
-    }
-
-    /// Offers the squares; returns the bound `m` of every input that may be a factor.
-    fn score_squares(
-        &self,
-        v: &[f64],
-        mut tops: Tops<Item>,
-        taken: &[Item],
-    ) -> Result<(Tops<Item>, Vec<f64>)> {
-        let columns = self.inputs.columns();
-        let batch = columns.batch();
-        let mut bounds = vec![0.0; columns.len()];
-        let squares = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
-            self.inputs.go_on()?;
-            let first = b * batch;
-            let mut tops = Tops::new(tops.best.capacity());
-            let sums = columns.square_dots(first..first + bounds.len(), v);
-            // No score of a pair is above the larger of these.
-            self.inputs.check(first, &sums.iter().map(|[up, down]| up + down).collect::<Vec<_>>())?;
-            for (k, [up, down]) in sums.into_iter().enumerate() {
-                let position = first + k;
-                if self.is_factor(position) {
-                    let item = Item::Product(position as u32, position as u32);
-                    tops.offer(self.gamma * (up - down).abs(), item, taken);
-                    bounds[k] = if self.one_signed { up.max(down) } else { up + down }.sqrt();
-                }
-            }
-            Ok(tops)
-        });
-        if let Some(squares) = squares.try_reduce_with(|a, b| Ok(a.merge(b))) {
-            tops = tops.merge(squares?);
-        }
-        Ok((tops, bounds))
-    }
 }
 
 impl FeatureSpace for PolySpace<'_> {
@@ -191,14 +143,17 @@ impl FeatureSpace for PolySpace<'_> {
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
         let mut taken: Vec<Item> = taken.iter().filter_map(|candidate| self.item(candidate)).collect();
         taken.sort_unstable();
-        let tops = self.score_inputs(v, Tops::new(budget), &taken)?;
-        let (tops, bounds) = self.score_squares(v, tops, &taken)?;
-        let factors = bounds.iter().filter(|&&m| m > 0.0).count();
-        let inputs = 1 + self.inputs.columns().len() + factors;
+        // Nothing is left out beside values that are no numbers: they are found, and named.
+        let finite = v.iter().all(|v| v.is_finite());
+        let largest =
+            if finite { v.iter().fold(0.0, |most: f64, v| most.max(v.abs())) } else { f64::INFINITY };
+        let (tops, inputs) = self.score_inputs(v, largest, Tops::new(budget), &taken)?;
+        let (tops, bounds) = self.score_squares(v, largest, tops, &taken)?;
+        let scored = 1 + inputs + bounds.len();
         let mut search = Search::new(self, v, bounds, tops, &taken);
         let pairs = search.run()?;
         let tops = search.into_best();
-        Ok(WorstCase::new(tops, inputs as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
+        Ok(WorstCase::new(tops, scored as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
@@ -222,15 +177,4 @@ impl FeatureSpace for PolySpace<'_> {
 pub(super) fn only(marked: &[bool]) -> (&'static str, String) {
     let count = marked.iter().filter(|m| **m).count();
     ("only", format!("of {count} features with checksum {:016x}", digest(marked)))
-}
-
-/// Whether no feature has values of both signs.
-fn one_signed(inputs: &Inputs<'_>) -> bool {
-    let columns = inputs.columns();
-    let one = |position: usize| {
-        let signs = |[below, above]: [bool; 2], x: f64| [below || x < 0.0, above || x > 0.0];
-        let column = &columns.gather(&[position])[0];
-        column.entries().fold([false; 2], |seen, (_, x)| signs(seen, x)) != [true; 2]
-    };
-    columns.all_ones() || (0..columns.len()).into_par_iter().all(one)
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::blocks::Blocks;
+use super::singles::Bounds;
 use super::{Item, PolySpace, ROUNDING};
 use crate::error::Result;
 use crate::space::ranked::RankedRows;
@@ -55,24 +56,20 @@ impl<'a> Search<'a> {
     pub(super) fn new(
         space: &'a PolySpace<'a>,
         v: &'a [f64],
-        bounds: Vec<f64>,
+        mut bounds: Bounds,
         tops: Tops<Item>,
         taken: &'a [Item],
     ) -> Self {
-        let largest = bounds.iter().fold(0.0, |most: f64, &m| most.max(m));
+        let largest = bounds.iter().fold(0.0, |most: f64, &(_, m)| most.max(m));
         let work = Work::new(space.most_work, space.inputs.watch(), ADVICE);
         let held = Held::Rows(RankedRows::default());
         let weighs = v.iter().map(|v| *v != 0.0).collect();
         let (order, spare) = (Vec::new(), Mutex::default());
         let mut search = Self { space, v, weighs, order, bounds: Vec::new(), held, tops, taken, work, spare };
         let least = search.least_partner(largest);
-        search.order = (0..bounds.len() as u32)
-            .into_par_iter()
-            .filter(|&p| bounds[p as usize] > 0.0 && bounds[p as usize] >= least)
-            .collect();
-        let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
-        search.order.par_sort_unstable_by(by_bound);
-        search.bounds = search.order.iter().map(|&p| bounds[p as usize]).collect();
+        bounds.retain(|&(_, m)| m >= least);
+        bounds.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        (search.order, search.bounds) = bounds.into_iter().unzip();
         search
     }
 
@@ -139,11 +136,7 @@ impl<'a> Search<'a> {
     /// Takes in a batch of features, whose ranks begin with `first`, and multiplies each with all before it that may matter.
     fn score(&mut self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
         match &mut self.held {
-            Held::Rows(rows) => {
-                for (rank, column) in (first as u32..).zip(columns) {
-                    column.iter().for_each(|&(row, x)| _ = rows.push(row, rank, x));
-                }
-            }
+            Held::Rows(rows) => rows.append(first as u32, columns),
             Held::Blocks(blocks) => columns.iter().for_each(|column| blocks.push(column)),
         }
         match &self.held {
@@ -350,15 +343,13 @@ mod tests {
         for exhaustive in [false, true] {
             let space = PolySpace::new(Inputs::over(&columns), 0.7, 1.0).unwrap();
             let space = if exhaustive { space.exhaustive() } else { space };
-            let (tops, bounds) = space.score_squares(&v, Tops::new(30), &[]).unwrap();
+            let (tops, bounds) = space.score_squares(&v, 1.0, Tops::new(30), &[]).unwrap();
             let search = Search::new(&space, &v, bounds, tops, &[]);
             let order = search.order.clone();
             let kept = |row: u32| v[row as usize] != 0.0;
             let mut rows = RankedRows::new(&columns, &order, false, kept, &search.work).unwrap();
             let pivots = search.columns(0..order.len()).unwrap();
-            for (rank, pivot) in (0..).zip(&pivots) {
-                pivot.iter().for_each(|&(row, x)| _ = rows.push(row, rank, x));
-            }
+            rows.append(0, &pivots);
             for ranks in [0..order.len(), 3..11, 20..order.len() - 1] {
                 let (mut by_rows, mut by_columns) = (Tops::new(30), Tops::new(30));
                 let mut sums = vec![0.0; order.len() * order.len()];
@@ -403,5 +394,33 @@ mod tests {
             best.iter().map(|s| (s.score.to_bits(), inputs(&s.item))).collect::<Vec<_>>()
         };
         assert_eq!(found(&dense, 1), found(&sparse, 3));
+    }
+
+    /// More columns than are scored before others are left out: of falling length, and all of the same.
+    #[test]
+    fn what_is_not_read_cannot_win() {
+        let v: Vec<f64> = (0..400).map(|i| if i % 7 == 0 { 0.0 } else { f64::sin(i as f64) }).collect();
+        for (steps, ones) in [(10, true), (10, false), (usize::MAX, true), (usize::MAX, false)] {
+            let (mut pointers, mut indices) = (vec![0], Vec::new());
+            for column in 0..2500 {
+                let step = column / steps + 5;
+                indices.extend((column % step..400).step_by(step).map(|row| row as u32));
+                pointers.push(indices.len() as u64);
+            }
+            let reals = (0..indices.len()).map(|k| ((k * k) % 19) as f64 * 0.21 - 1.0).collect();
+            let values = if ones { Values::Ones } else { Values::F64(reals) };
+            let columns = Sparse::new(400, 2500, (0..2500).collect(), pointers, indices, values).unwrap();
+            for coef0 in [0.0, 0.001, 1.0] {
+                let space = || PolySpace::new(Inputs::over(&columns), 0.7, coef0).unwrap();
+                let mut taken = HashSet::new();
+                for _ in 0..3 {
+                    let found = space().worst_case(&v, 8, &taken).unwrap();
+                    let expected = space().exhaustive().worst_case(&v, 8, &taken).unwrap();
+                    assert_eq!((&found.best, &found.fresh), (&expected.best, &expected.fresh));
+                    assert!(found.scored <= expected.scored && found.fresh.len() == 8);
+                    taken.extend(found.fresh.into_iter().map(|scored| scored.item));
+                }
+            }
+        }
     }
 }

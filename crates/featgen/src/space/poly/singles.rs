@@ -1,0 +1,202 @@
+//! The features of one input: the input itself and its square. Those that occur too rarely to matter are not read.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Item, PolySpace, ROUNDING};
+use crate::error::{Error, Result};
+use crate::space::Inputs;
+use crate::space::inputs::LARGEST_SUM;
+use crate::space::topb::Tops;
+
+/// Inputs by their positions, with their bounds `m`.
+pub(super) type Bounds = Vec<(u32, f64)>;
+
+/// Inputs whose scores decide which others are read at all.
+const LONGEST: usize = 1 << 10;
+/// Inputs that are read together where they are no neighbours.
+const TOGETHER: usize = 1 << 6;
+
+/// What is known of all values, whatever the duals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Values {
+    /// Whether no feature has values of both signs.
+    one_signed: bool,
+    /// The largest, without its sign.
+    largest: f64,
+}
+
+impl Values {
+    pub(super) fn of(inputs: &Inputs<'_>) -> Self {
+        let columns = inputs.columns();
+        let none = || Self { one_signed: true, largest: 0.0 };
+        let one = |position: usize| {
+            let (mut signs, mut values) = ([false; 2], none());
+            for (_, x) in columns.gather(&[position])[0].entries() {
+                signs = [signs[0] || x < 0.0, signs[1] || x > 0.0];
+                values.largest = values.largest.max(if x.is_finite() { x.abs() } else { f64::INFINITY });
+            }
+            values.one_signed = signs != [true; 2];
+            values
+        };
+        let both = |a: Self, b: Self| Self {
+            one_signed: a.one_signed && b.one_signed,
+            largest: a.largest.max(b.largest),
+        };
+        match columns.all_ones() {
+            true => Self { one_signed: true, largest: 1.0 },
+            false => (0..columns.len()).into_par_iter().map(one).reduce(none, both),
+        }
+    }
+}
+
+impl PolySpace<'_> {
+    /// The inputs that may matter, if `may` says so of the largest `sum of |v_i x_i|` that columns of their length can have;
+    /// those that hold the most values first. It holds for all that are longer than one that it holds for.
+    fn long(&self, largest: f64, may: impl Fn(f64) -> bool) -> &[u32] {
+        let columns = self.inputs.columns();
+        let reach = |p: u32| columns.filled(p as usize) as f64 * largest * self.values.largest;
+        // Sums that may be too large to compute with are looked at in any case.
+        let read = |reach: f64| !self.pruned || reach > LARGEST_SUM || may(reach);
+        let count = self.longest.partition_point(|&p| read(reach(p)));
+        &self.longest[..count]
+    }
+
+    /// Offers the constant and the inputs; returns how many of these were scored. `largest` is the largest of the `|v_i|`.
+    pub(super) fn score_inputs(
+        &self,
+        v: &[f64],
+        largest: f64,
+        mut tops: Tops<Item>,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, usize)> {
+        let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
+        let budget = tops.best.capacity();
+        let sum = crate::ordered::sum(v.len(), |i| v[i]);
+        tops.offer(constant * sum.abs(), Item::Constant, taken);
+        // A few long columns first: beside them most others need not be read. Where inputs do not count, none need.
+        let mut done = 0;
+        if self.longest.len() > LONGEST && linear > 0.0 {
+            tops = tops.merge(self.score_columns(&self.longest[..LONGEST], v, budget, taken)?);
+            done = LONGEST;
+        }
+        let nothing = |score: f64| score <= 0.0 || is_below(score, tops.threshold());
+        let long = self.long(largest, |reach| !nothing(linear * reach));
+        if long.len() > self.longest.len() / 2 {
+            // Neighbours are best read together; what was offered already is not offered again.
+            let mut again = vec![false; self.longest.len()];
+            self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
+            let best_of = |range: Range<usize>, sums: &[f64]| {
+                let mut tops = Tops::new(budget);
+                for (position, sum) in range.zip(sums).filter(|(position, _)| !again[*position]) {
+                    tops.offer(linear * sum.abs(), Item::Input(position as u32), taken);
+                }
+                tops
+            };
+            if let Some(inputs) = self.inputs.pulls(v, best_of, Tops::merge)? {
+                tops = tops.merge(inputs);
+            }
+            return Ok((tops, self.longest.len()));
+        }
+        let scored = done.max(long.len());
+        let tops = tops.merge(self.score_columns(&self.longest[done..scored], v, budget, taken)?);
+        Ok((tops, scored))
+    }
+
+    /// The best of some inputs.
+    fn score_columns(
+        &self,
+        positions: &[u32],
+        v: &[f64],
+        budget: usize,
+        taken: &[Item],
+    ) -> Result<Tops<Item>> {
+        let linear = self.coefficient(Item::Input(0));
+        let best_of = |positions: &[u32]| {
+            let mut tops = Tops::new(budget);
+            for &position in positions {
+                let sum = self.inputs.pull(position as usize, v)?;
+                tops.offer(linear * sum.abs(), Item::Input(position), taken);
+            }
+            Ok(tops)
+        };
+        let parts = positions.par_chunks(TOGETHER).map(best_of);
+        parts.try_reduce(|| Tops::new(budget), |a, b| Ok(a.merge(b)))
+    }
+
+    /// Offers the squares; returns the bounds `m` of those inputs that may be factors of something good.
+    pub(super) fn score_squares(
+        &self,
+        v: &[f64],
+        largest: f64,
+        mut tops: Tops<Item>,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, Bounds)> {
+        let columns = self.inputs.columns();
+        let (budget, pair) = (tops.best.capacity(), self.coefficient(Item::Product(0, 1)));
+        let square = |reach: f64| reach * self.values.largest;
+        let most = self.longest.first().map_or(0, |&p| columns.filled(p as usize)) as f64;
+        let most = square(most * largest * self.values.largest);
+        let offer = |(position, [up, down]): (u32, [f64; 2]), tops: &mut Tops<Item>| {
+            let item = Item::Product(position, position);
+            tops.offer(self.gamma * (up - down).abs(), item, taken);
+            let bound = if self.values.one_signed { up.max(down) } else { up + down }.sqrt();
+            (bound > 0.0).then_some((position, bound))
+        };
+        let part = |positions: &[u32], sums: Vec<[f64; 2]>| {
+            self.inputs.go_on()?;
+            // No score of a pair is above the larger of these.
+            for (&p, [up, down]) in positions.iter().zip(&sums) {
+                self.inputs.check(p as usize, &[up + down])?;
+            }
+            let mut tops = Tops::new(budget);
+            let sums = positions.iter().copied().zip(sums).filter(|(p, _)| self.is_factor(*p as usize));
+            let bounds: Bounds = sums.filter_map(|sums| offer(sums, &mut tops)).collect();
+            Ok((tops, bounds))
+        };
+        let some = |positions: &[u32]| {
+            let sums = |&p: &u32| columns.square_dots(p as usize..p as usize + 1, v)[0];
+            part(positions, positions.iter().map(sums).collect())
+        };
+        let mut bounds = Vec::new();
+        let mut add = |parts: Result<Vec<(Tops<Item>, Bounds)>>, mut tops: Tops<Item>| {
+            for (best, more) in parts? {
+                tops = tops.merge(best);
+                bounds.extend(more);
+            }
+            Ok::<_, Error>(tops)
+        };
+        // A few long columns first, as with inputs.
+        let done = if self.longest.len() > LONGEST { LONGEST } else { 0 };
+        tops = add(self.longest[..done].par_chunks(TOGETHER).map(some).collect(), tops)?;
+        // As good as a square, or as a factor beside the largest.
+        let long = self.long(largest, |reach| {
+            let score = (self.gamma * square(reach)).max(pair * (square(reach) * most).sqrt());
+            !is_below(score, tops.threshold())
+        });
+        if long.len() <= self.longest.len() / 2 {
+            let rest = &long[done.min(long.len())..];
+            tops = add(rest.par_chunks(TOGETHER).map(some).collect(), tops)?;
+            return Ok((tops, bounds));
+        }
+        // Neighbours are best read together; what was offered already is not offered again.
+        let all: Vec<u32> = (0..self.longest.len() as u32).collect();
+        let mut again = vec![false; all.len()];
+        self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
+        let batch = |positions: &[u32]| {
+            let first = positions[0] as usize;
+            let sums = columns.square_dots(first..first + positions.len(), v);
+            let new = positions.iter().zip(sums).filter(|(p, _)| !again[**p as usize]);
+            let (positions, sums): (Vec<u32>, Vec<_>) = new.map(|(&p, sums)| (p, sums)).unzip();
+            part(&positions, sums)
+        };
+        tops = add(all.par_chunks(columns.batch()).map(batch).collect(), tops)?;
+        Ok((tops, bounds))
+    }
+}
+
+/// Whether a bound is below a threshold, with room for rounding. Bounds that are no numbers are not.
+fn is_below(bound: f64, threshold: f64) -> bool {
+    bound < threshold * (1.0 - ROUNDING)
+}
