@@ -13,13 +13,13 @@ use crate::progress::Progress;
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     featgen::files::check_writable(&args.store)?;
-    let progress = Progress::talking(&args.talk, None, &Watch::default());
+    let progress = if args.quiet { Progress::hidden() } else { Progress::new(None, &Watch::default()) };
     progress.doing(format!("reading {}", args.data.display()));
     let made = store::convert(&args.reader(), &args.data, &args.store, &args.conversion(), &mut |step| {
         show(&progress, step)
     })?;
     progress.finish();
-    if !args.talk.quiet {
+    if !args.quiet {
         let passes = match made.runs {
             0 => String::new(),
             runs => format!(", put together from {}", plural(runs, "run")),

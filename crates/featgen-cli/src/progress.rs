@@ -45,10 +45,15 @@ impl Progress {
         Self { line, every_round: false, quiet, not_saved: false, unit: "feature" }
     }
 
+    /// Shows nothing.
+    pub(crate) fn hidden() -> Self {
+        Self::with(ProgressBar::hidden(), true)
+    }
+
     /// As [`new`](Self::new), as talkative as the user wants it.
     pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>, watch: &Watch) -> Self {
         if talk.quiet {
-            return Self::with(ProgressBar::hidden(), true);
+            return Self::hidden();
         }
         Self { every_round: talk.verbose, ..Self::new(wanted, watch) }
     }

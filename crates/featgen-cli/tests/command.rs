@@ -611,11 +611,19 @@ fn every_command_has_help_with_examples() {
     assert!(stdout(folder.path(), "--help").contains("Quick start"));
     let train = stdout(folder.path(), "train --help");
     let at = |part: &str| train.find(part).unwrap_or_else(|| panic!("{part} is not in\n{train}"));
-    assert!(at("Learning:") < at("--debias") && at("--debias") < at("Groups:"), "{train}");
+    assert!(at("Learning:") < at("--debias <X>") && at("--debias <X>") < at("Groups:"), "{train}");
     assert!(at("Groups:") < at("--singletons"), "{train}");
-    for command in
-        ["train", "predict", "inspect", "synth", "synth linear", "synth group", "synth products", "demo"]
-    {
+    for command in [
+        "train",
+        "predict",
+        "inspect",
+        "convert",
+        "synth",
+        "synth linear",
+        "synth group",
+        "synth products",
+        "demo",
+    ] {
         let help = stdout(folder.path(), &format!("{command} --help"));
         assert!(help.contains("Example") && help.contains(&format!("featgen {command} ")), "{help}");
     }
@@ -680,15 +688,13 @@ fn an_interrupted_prediction_leaves_nothing() {
         .spawn()
         .unwrap();
     let files = || fs::read_dir(folder).unwrap().count();
-    // It opens its output once it knows what it reads, and then waits for more that never comes.
+    // It opens its output once it knows what it reads, and then waits for more that never comes. Where files can be without
+    // a name, nothing is seen of it.
     let mut input = child.stdin.take().unwrap();
     input.write_all(two_classes(3000).as_bytes()).unwrap();
-    while files() < 3 {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    std::thread::sleep(std::time::Duration::from_millis(500));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!child.wait().unwrap().success());
     assert_eq!(files(), 2);
 }
 

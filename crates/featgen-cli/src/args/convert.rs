@@ -7,7 +7,7 @@ use clap::Args;
 use featgen::data::read::Reader;
 use featgen::data::store::Conversion;
 
-use super::{InputArgs, TalkArgs};
+use super::InputArgs;
 
 /// Turn data into a store: columns on disk, mapped into memory, for data larger than that.
 #[derive(Args)]
@@ -51,8 +51,9 @@ pub(crate) struct ConvertArgs {
     #[arg(long, help_heading = "Input")]
     unlabelled: bool,
 
-    #[command(flatten)]
-    pub(crate) talk: TalkArgs,
+    /// No progress, no summary
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 impl ConvertArgs {
