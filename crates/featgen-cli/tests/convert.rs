@@ -118,7 +118,7 @@ fn what_is_wrong_is_said() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_conversion_leaves_nothing_behind() {
-    let toy = toy("--density 0.9 --rows 1500 --format svm");
+    let toy = toy("--density 0.9 --format svm");
     let folder = toy.path();
     let files = || {
         let mut names: Vec<_> =
