@@ -16,7 +16,7 @@ pub struct Inputs<'a> {
 }
 
 /// Sums whose squares stay finite with room to spare.
-const LARGEST_SUM: f64 = 1e140;
+pub(super) const LARGEST_SUM: f64 = 1e140;
 
 impl<'a> Inputs<'a> {
     /// The features of a data set, with its names.

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::inputs::LARGEST_SUM;
 use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::{Limits, Work};
@@ -53,6 +54,9 @@ enum Item {
     Constant,
     Product(u32, u32),
 }
+
+/// Inputs by their positions, with their bounds `m`.
+type Bounds = Vec<(u32, f64)>;
 
 /// Room for rounding between a bound and what it bounds.
 const ROUNDING: f64 = 1e-9;
@@ -165,7 +169,9 @@ impl<'a> PolySpace<'a> {
     fn long(&self, largest: f64, may: impl Fn(f64) -> bool) -> &[u32] {
         let columns = self.inputs.columns();
         let reach = |p: u32| columns.held(p as usize) as f64 * largest * self.values.largest;
-        let count = self.longest.partition_point(|&p| !self.pruned || may(reach(p)));
+        // Sums that may be too large to compute with are looked at in any case.
+        let read = |reach: f64| !self.pruned || reach > LARGEST_SUM || may(reach);
+        let count = self.longest.partition_point(|&p| read(reach(p)));
         &self.longest[..count]
     }
 
@@ -238,7 +244,7 @@ impl<'a> PolySpace<'a> {
         largest: f64,
         mut tops: Tops<Item>,
         taken: &[Item],
-    ) -> (Tops<Item>, Vec<(u32, f64)>) {
+    ) -> (Tops<Item>, Bounds) {
         let columns = self.inputs.columns();
         let (budget, pair) = (tops.best.capacity(), self.coefficient(Item::Product(0, 1)));
         let square = |reach: f64| reach * self.values.largest;
@@ -253,7 +259,7 @@ impl<'a> PolySpace<'a> {
         let part = |positions: &[u32], sums: Vec<[f64; 2]>| {
             let mut tops = Tops::new(budget);
             let sums = positions.iter().copied().zip(sums).filter(|(p, _)| self.is_factor(*p as usize));
-            let bounds: Vec<_> = sums.filter_map(|sums| offer(sums, &mut tops)).collect();
+            let bounds: Bounds = sums.filter_map(|sums| offer(sums, &mut tops)).collect();
             (tops, bounds)
         };
         let some = |positions: &[u32]| {
@@ -261,7 +267,7 @@ impl<'a> PolySpace<'a> {
             part(positions, positions.iter().map(sums).collect())
         };
         let mut bounds = Vec::new();
-        let mut add = |parts: Vec<(Tops<Item>, Vec<(u32, f64)>)>, mut tops: Tops<Item>| {
+        let mut add = |parts: Vec<(Tops<Item>, Bounds)>, mut tops: Tops<Item>| {
             for (best, more) in parts {
                 tops = tops.merge(best);
                 bounds.extend(more);
@@ -384,7 +390,7 @@ impl<'a> Search<'a> {
     fn new(
         space: &'a PolySpace<'a>,
         v: &'a [f64],
-        mut bounds: Vec<(u32, f64)>,
+        mut bounds: Bounds,
         tops: Tops<Item>,
         taken: &'a [Item],
     ) -> Self {
