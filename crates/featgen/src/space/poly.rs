@@ -8,6 +8,10 @@
 //! Features come in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that
 //! same order: a row is read until its features are too small for the pair to be among the best, and the search ends with
 //! the first feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
+//!
+//! A column is not read at all if it holds too few values: no sum over it is larger than their number times the largest value
+//! and the largest `|v_i|`. Sums of features that occur in many rows are kept together and rows read one after the other;
+//! rare features have the rows read that hold them. Both add up in the same order, to the same last digit.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
