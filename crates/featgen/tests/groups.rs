@@ -119,7 +119,7 @@ fn apg_agrees() {
 
 #[test]
 fn pg_agrees() {
-    agrees("pg", 5, Problem::mild, false);
+    agrees("pg", 2, Problem::mild, false);
 }
 
 /// The bounds of every round enclose the optimum.
