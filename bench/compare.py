@@ -277,6 +277,7 @@ def case_synth4096(bench: Bench) -> dict:
     runs = {"featgen": count, f"featgen{BY_COLUMNS}": count, "featgen, logistic": [*count, "--loss", "logistic"]}
     liblinear = peers.liblinear_problem(problem.x, problem.y)
     fits = {
+        "featgen, Python": peers.featgen_fit(problem.x, problem.y, n_features=200, budget=10, C=10),
         "adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.2, intercept=False),
         "adelie, gaussian": peers.adelie_path(problem.x, problem.y, "gaussian", 0.22, intercept=False),
         "LIBLINEAR -s 5": peers.liblinear_fits(liblinear, 5, np.geomspace(0.0015, 0.007, 10)),
@@ -313,7 +314,9 @@ def case_groups2048(bench: Bench) -> dict:
     x, y, double = problem.x, problem.y, problem.x.astype(np.float64)
     ratio = penalty / peers.first_penalty(double, y, size)
     path = {"loss": "binomial", "min_ratio": ratio, "intercept": True, "group_size": size}
+    groups = np.arange(x.shape[1]).reshape(-1, size).tolist()
     fits = {
+        "featgen, Python": peers.featgen_fit(x, y, n_features=50, budget=5, C=1, loss="logistic", groups=groups),
         "adelie": peers.adelie_path(double, y, **path),
         "adelie, float32": peers.adelie_path(x, y, newton_tol=1e-6, **path),  # by its default, 1e-12, it gives up
         "skglm, one fit": peers.skglm_fit(double, y, size, penalty),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Callable
 
 import adelie
+import featgen
 import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinearutil
@@ -58,6 +59,17 @@ def adelie_path(
         if len(state.lmdas) != points:
             raise RuntimeError(f"adelie stopped after {len(state.lmdas)} of {points} points")
         return state.betas[-1].toarray().ravel(), float(state.intercepts[-1])
+
+    return fit
+
+
+def featgen_fit(x: np.ndarray, y: np.ndarray, **parameters) -> Fit:
+    """The package instead of the command: the whole of `fit`, with scikit-learn's checks of the data."""
+    model = featgen.FGMClassifier(n_jobs=1, **parameters)
+
+    def fit() -> tuple[np.ndarray, float]:
+        model.fit(x, y)
+        return model.coef_.ravel(), float(model.intercept_[0])
 
     return fit
 
