@@ -175,7 +175,6 @@ class _Machine(SelectorMixin, BaseEstimator):
             "max_rounds": None if usual_rounds else integer("max_rounds", self.max_rounds),
             "tol": None if usual_tol else real("tol", self.tol),
             "inner_tol": real("inner_tol", given("inner_tol", self.inner_tol)),
-            "inner_decrease": None,
             "gap": real("gap", self.gap),
             "debias": real("debias", self.debias),
             "solver": one_of("solver", self.solver, _SOLVERS),
@@ -375,10 +374,6 @@ class _Machine(SelectorMixin, BaseEstimator):
         if made:
             values = self._model.values(self._needed(X), list(chosen))
             return sp.csc_array(values, shape=(X.shape[0], len(chosen))).tocsr() if sp.issparse(X) else values
-        if isinstance(X, Store):
-            raise ValueError(
-                "columns of a store can be used, not taken out: transform needs an array or a frame"
-            )
         return _input.take(X, chosen).tocsr() if sp.issparse(X) else X[:, chosen]
 
     @available_if(_selects_inputs)

@@ -104,8 +104,16 @@ fn what_is_wrong_is_said() {
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
     fs::write(folder.join("bad.store"), damaged).unwrap();
-    fails("predict toy.truth.txt bad.store", 1, "");
-    fails("train bad.store", 1, "damaged");
+    run(folder, "train a.store --memory 1GB -o model.json");
+    fails("predict model.json bad.store", 1, "bad.store: the store is damaged");
+    fails("train bad.store", 1, "bad.store: the store is damaged");
+    fails("train a.store --memory 1KB", 2, "a run may need");
+    fails("train a.store --memory 1GB --space poly2", 2, "only known for features one by one");
+    fails("train toy.train.svm --memory 1GB", 2, "`featgen convert` makes a store of them first");
+    fs::write(folder.join("bare.svm"), "1:1 2:1\n2:3\n").unwrap();
+    fails("convert bare.svm b.store", 1, "no label");
+    run(folder, "convert bare.svm bare.store --unlabelled");
+    fails("train bare.store", 1, "the store has no labels");
     assert!(!folder.join("b.store").exists());
     // What could not be made leaves nothing behind.
     let hidden = fs::read_dir(folder)

@@ -34,7 +34,6 @@ pub(crate) struct Options {
     max_rounds: Option<usize>,
     tol: Option<f64>,
     inner_tol: f64,
-    inner_decrease: Option<f64>,
     gap: Option<f64>,
     debias: Option<f64>,
     solver: String,
@@ -182,9 +181,6 @@ impl Options {
         }
         if let Some(tol) = self.tol {
             machine = machine.tol(tol);
-        }
-        if let Some(decrease) = self.inner_decrease {
-            machine = machine.inner_decrease(decrease);
         }
         if let Some(gap) = self.gap {
             machine = machine.gap(gap);
