@@ -137,7 +137,9 @@ pub fn check_writable(path: &Path) -> Result<()> {
         let reason = format!("there is no folder {}", folder.display());
         return Err(Error::input(path.display().to_string().as_str(), reason));
     }
-    temporary().tempfile_in(&folder).map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
+    // A file with a name would stay there if the program were killed just now.
+    let attempt = nameless_in(&folder).or_else(|_| tempfile::tempfile_in(&folder));
+    attempt.map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
@@ -174,8 +176,15 @@ fn name(file: &File, target: &Path) -> io::Result<()> {
 
     use rustix::fs::{AtFlags, CWD};
     let itself = format!("/proc/self/fd/{}", file.as_raw_fd());
-    // A name can only be given that is free; renaming then replaces in one step.
-    let link = |path: &Path| Ok(rustix::fs::linkat(CWD, &itself, CWD, path, AtFlags::SYMLINK_FOLLOW)?);
+    let link = |path: &Path| -> io::Result<()> {
+        Ok(rustix::fs::linkat(CWD, &itself, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    };
+    match link(target) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+        done => return done,
+    }
+    // A name can only be given that is free; renaming then replaces in one step. Killed just between the two, the program
+    // leaves the whole file under a second, hidden name.
     let named = temporary().make_in(folder_of(target), link)?;
     named.persist(target).map(drop).map_err(|e| e.error)
 }
@@ -205,6 +214,23 @@ mod tests {
         });
         assert!(failed.unwrap_err().to_string().ends_with("file: full"));
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn several_may_write_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::thread::scope(|scope| {
+            for k in 0..4u8 {
+                let path = &path;
+                scope.spawn(move || {
+                    (0..20).for_each(|_| write_whole(path, |out| out.write_all(&[k; 1000])).unwrap());
+                });
+            }
+        });
+        let written = std::fs::read(&path).unwrap();
+        assert!(written.len() == 1000 && written.iter().all(|&byte| byte == written[0]));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
