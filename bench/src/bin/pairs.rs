@@ -16,7 +16,9 @@ use anyhow::{Context, Result, bail, ensure};
 use featgen::Machine;
 use featgen::data::read::Reader;
 use featgen::operator::Operator;
-use featgen::space::{Candidate, Feature, FeatureSpace, Group, Inputs, PolySpace, Settings, WorstCase};
+use featgen::space::{
+    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Settings, WorstCase,
+};
 
 /// A worst case that a machine asked for.
 struct Asked {
@@ -55,6 +57,10 @@ impl FeatureSpace for Watched<'_> {
 
     fn settings(&self) -> Settings {
         self.space.settings()
+    }
+
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+        self.space.footprint(selected, threads)
     }
 }
 

@@ -10,9 +10,9 @@ use std::time::Instant;
 use featgen::data::{Dataset, Labels, store};
 use featgen::machine::Stop;
 use featgen::space::Watch;
-use featgen::{Error, Machine, Model};
+use featgen::{Error, Model};
 
-use crate::args::{Size, SpaceKind, TrainArgs};
+use crate::args::{Size, TrainArgs};
 use crate::json::{self, Quality, Report, Seconds};
 use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
@@ -36,8 +36,10 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let watch = Watch::new(Arc::clone(&interrupted));
     let mut progress = Progress::talking(&args.talk, args.learning.features, &watch);
     let (train, test) = read(args, &progress)?;
-    check_memory(args, &machine, &train)?;
-    let chosen = space::chosen(&args.learning, &train, &progress, &watch)?;
+    let mut chosen = space::chosen(&args.learning, &train, &progress, &watch)?;
+    if let Some(Size(bytes)) = args.memory {
+        machine.keep_within(bytes, &mut *chosen.space)?;
+    }
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit);
     progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));
@@ -67,25 +69,6 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         notes(args, &model, test.as_ref());
     }
     Ok(interrupt::exit_code(model.stopped))
-}
-
-/// Refuses what would take more memory than the user allows.
-fn check_memory(args: &TrainArgs, machine: &Machine, train: &Dataset) -> anyhow::Result<()> {
-    let Some(Size(allowed)) = args.memory else { return Ok(()) };
-    let refuse = |reason: String| Err(Error::parameter("memory", reason).into());
-    if args.learning.space.space != SpaceKind::Linear || args.learning.grouping.groups.is_some() {
-        return refuse("only known for features one by one: --space linear without --groups".into());
-    }
-    let needed = machine.memory(&*train.columns)?;
-    if needed > allowed {
-        return refuse(format!(
-            "a run may need {} bytes beside the data, for {} instances and the columns selected; {} are allowed",
-            count(needed),
-            count(train.columns.rows() as u64),
-            count(allowed)
-        ));
-    }
-    Ok(())
 }
 
 /// Whether data can stay where they are.

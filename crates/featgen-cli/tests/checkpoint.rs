@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{featgen, two_classes};
+use common::{featgen, featgen_on_full_disk, two_classes};
 use tempfile::TempDir;
 
 const TRAIN: &str = "train toy.train.svm --loss logistic --gap 3e-5 -C 1 -B 4 --debias 1";
@@ -127,4 +127,26 @@ fn two_runs_do_not_disturb_each_other() {
     assert!(model("model.json") == model("again.json"));
     let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));
+}
+
+/// Where the disk is full, a run says so once and goes on; the last checkpoint that could be written stays.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_does_not_end_a_run() {
+    let folder = toy();
+    let path = |name: &str| folder.path().join(name);
+    let args =
+        |rounds: u32, model: &str| format!("{TRAIN} --checkpoint run.ckpt --max-rounds {rounds} -o {model}");
+    featgen(folder.path()).args(args(2, "two.json").split(' ')).assert().success();
+    let kept = fs::read(path("run.ckpt")).unwrap();
+    // Room for the model, not for a number per instance.
+    let mut command = featgen_on_full_disk(folder.path(), 20);
+    let output = command.args(args(5, "five.json").split(' ')).assert().success().get_output().clone();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.matches("its checkpoint cannot be written").count(), 1, "{said}");
+    assert!(fs::read(path("run.ckpt")).unwrap() == kept);
+    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));
+    featgen(folder.path()).args(args(5, "again.json").split(' ')).assert().success();
+    assert!(fs::read(path("five.json")).unwrap() == fs::read(path("again.json")).unwrap());
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use common::featgen;
+use common::{featgen, featgen_on_full_disk};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -109,7 +109,6 @@ fn what_is_wrong_is_said() {
     fails("predict model.json bad.store", 1, "bad.store: the store is damaged");
     fails("train bad.store", 1, "bad.store: the store is damaged");
     fails("train a.store --memory 1KB", 2, "a run may need");
-    fails("train a.store --memory 1GB --space poly2", 2, "only known for features one by one");
     fails("train toy.train.svm --memory 1GB", 2, "`featgen convert` makes a store of them first");
     fs::write(folder.join("bare.svm"), "1:1 2:1\n2:3\n").unwrap();
     fails("convert bare.svm b.store", 1, "no label");
@@ -121,6 +120,45 @@ fn what_is_wrong_is_said() {
         .unwrap()
         .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
     assert_eq!(hidden.count(), 0);
+}
+
+/// A bound on memory is kept, with the same model, or refused with the number that would do; whatever the space.
+#[test]
+fn a_bound_on_memory_is_kept_or_refused() {
+    let toy = toy("--density 0.05 --format svm");
+    let folder = toy.path();
+    run(folder, "convert toy.train.svm a.store");
+    fs::write(folder.join("groups.txt"), "1-100\n101-250\n250-400\n").unwrap();
+    let make = "synth products -o sets --rows 300 --test-rows 0 --features 200 --per-row 20 --relevant 4";
+    run(folder, make);
+    run(folder, "convert sets.train.svm b.store");
+    let spaces = [
+        "a.store --space linear",
+        "a.store --groups groups.txt",
+        "a.store --space poly2 --coef0 0.01",
+        "b.store --space poly2",
+        "b.store --space products --degree 3",
+        "b.store --space hik",
+        "a.store --space intersection",
+        "a.store --space gaussian",
+    ];
+    for space in spaces {
+        let train = format!("train {space} -B 3 --max-rounds 4");
+        let least = format!("{train} --memory 1KB");
+        let output = featgen(folder).args(least.split(' ')).assert().code(2).get_output().clone();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let needed = said.split_once("a run may need ").unwrap().1.split_once(" beside the data").unwrap().0;
+        run(folder, &format!("{train} --memory {needed} -o bound.json"));
+        run(folder, &format!("{train} -o free.json"));
+        let model = |name: &str| {
+            let mut model: Value = serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap();
+            // How much was looked at may differ.
+            let rounds = model["rounds"].as_array_mut().unwrap();
+            rounds.iter_mut().for_each(|round| round["scored"] = Value::Null);
+            model
+        };
+        assert_eq!(model("bound.json"), model("free.json"), "{space}");
+    }
 }
 
 /// Killed at any moment, a conversion leaves nothing, or what was there before, or the whole store.
@@ -166,6 +204,26 @@ fn a_killed_conversion_leaves_nothing_behind() {
         if !folder.join("killed.store").exists() {
             run(folder, "convert toy.train.svm killed.store -q");
         }
+    }
+}
+
+/// A full disk is an error that names the file; nothing is left, and what was there stays. Both where the store does not fit
+/// and where what is put aside for it does not.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_survived() {
+    let toy = toy("--density 0.9 --format svm");
+    let folder = toy.path();
+    run(folder, "convert toy.train.svm old.store --shards 2");
+    let before = fs::read(folder.join("old.store")).unwrap();
+    for (to, memory) in [("new.store", "1GB"), ("old.store", "1GB"), ("new.store", "64KB")] {
+        let args = ["convert", "toy.train.svm", to, "--memory", memory];
+        let output = featgen_on_full_disk(folder, 100).args(args).assert().code(1).get_output().clone();
+        let said = String::from_utf8(output.stderr).unwrap().to_lowercase();
+        assert!(said.contains("file too large"), "{said}");
+        assert!(said.contains(if memory == "1GB" { to } else { "a temporary file in ." }), "{said}");
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 4);
+        assert!(fs::read(folder.join("old.store")).unwrap() == before);
     }
 }
 

@@ -11,6 +11,16 @@ pub(crate) fn featgen(folder: &Path) -> Command {
     command
 }
 
+/// The command where no file may be larger than so many blocks of 512 bytes: writing more fails as on a full disk.
+#[cfg(unix)]
+#[allow(dead_code, reason = "not every file of tests needs it")]
+pub(crate) fn featgen_on_full_disk(folder: &Path, blocks: u32) -> Command {
+    let mut command = Command::new("sh");
+    let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    command.args(["-c", &limited]).arg(assert_cmd::cargo::cargo_bin!("featgen")).current_dir(folder);
+    command
+}
+
 /// Two classes, told apart by the first of six features: svmlight text.
 #[allow(dead_code, reason = "not every file of tests needs it")]
 pub(crate) fn two_classes(rows: usize) -> String {

@@ -8,8 +8,10 @@ use super::{Column, Columns, Dataset};
 use crate::error::Result;
 use crate::files::write_whole;
 
-/// Values that are held at once, turned into rows, while text is written.
+/// Values that are held at once, turned into rows, while text is written: so many, and at least this part of all, for
+/// every time all columns are walked over.
 const TILE_VALUES: u64 = 1 << 23;
+const TILES: u64 = 16;
 
 /// One instance: the ids and values of its features that are not zero.
 type Row = Vec<(u64, f64)>;
@@ -19,7 +21,7 @@ impl Dataset {
     pub fn write_svmlight(&self, path: impl AsRef<Path>) -> Result<()> {
         let rows = self.columns.rows();
         let per_row = (self.columns.nonzeros() / rows.max(1) as u64).max(1);
-        let tile = (TILE_VALUES / per_row).max(1) as usize;
+        let tile = (TILE_VALUES / per_row).max(rows as u64 / TILES).max(1) as usize;
         write_whole(path.as_ref(), |out| {
             for start in (0..rows).step_by(tile) {
                 let range = start..rows.min(start + tile);

@@ -12,9 +12,10 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 
 use super::feature::{HARMONICS, Real, Step, Wave};
+use super::footprint::longest;
 use super::group::{group_number, taken_groups};
 use super::topb::Tops;
-use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
 use crate::data::{Bins, Column, Lanes};
 use crate::digest::digest;
 use crate::error::{Error, Result};
@@ -395,6 +396,20 @@ impl FeatureSpace for AdditiveSpace<'_> {
 
     fn settings(&self) -> Settings {
         self.settings.clone()
+    }
+
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+        let lengths = longest(self.inputs.columns(), selected);
+        let (count, values): (u64, u64) = (lengths.len() as u64, lengths.iter().sum());
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        // What a value takes in a curve that was selected, and how many columns of the curve a matrix is made of.
+        let (value, width) = match self.basis {
+            Basis::Steps { .. } => (4 + 2, 0),
+            Basis::Waves { .. } => (4 + 16, 2 * HARMONICS as u64),
+        };
+        // A scale and a bound for every column; every thread has a column at hand, as it is and as a curve.
+        let search = 16 * self.scales.len() as u64 + threads as u64 * (12 + value) * longest;
+        Footprint { least: search, most: search, columns: value * values, width: width * count }
     }
 
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {

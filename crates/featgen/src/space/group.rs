@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
 use crate::data::read::quoted;
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
@@ -223,6 +223,11 @@ impl GroupNames {
         self.by_feature.get_or_insert(g);
     }
 
+    /// Bytes that they take.
+    pub(super) fn held(&self) -> usize {
+        self.text.len() + 8 * self.ends.len()
+    }
+
     /// The name of group `g`, if it has one of its own.
     pub(super) fn get(&self, g: usize) -> Option<&str> {
         let end = *self.ends.get(g)? as usize;
@@ -330,6 +335,15 @@ impl FeatureSpace for GroupSpace<'_> {
     fn settings(&self) -> Settings {
         let Groups { members, ends, sizes, names, .. } = &self.groups;
         grouped(self.groups.len(), digest((members, ends, sizes, names)), self.weight)
+    }
+
+    fn footprint(&self, selected: usize, _threads: usize) -> Footprint {
+        let Groups { members, ends, names, .. } = &self.groups;
+        let held = 4 * members.len() + 12 * ends.len() + names.held();
+        // Squared sums, and rough ones.
+        let search = (held + 12 * self.groups.columns()) as u64;
+        let group = |g: usize| self.inputs.extent(self.groups.present(g));
+        Footprint::of_groups(search, self.inputs.rows(), (0..self.groups.len()).map(group), selected)
     }
 }
 

@@ -164,6 +164,12 @@ impl<'a> Inputs<'a> {
         features.iter().map(column).collect()
     }
 
+    /// The number of these columns, and of their values.
+    pub(super) fn extent(&self, positions: &[u32]) -> [u64; 2] {
+        let values = positions.iter().map(|&p| self.columns.filled(p as usize) as u64).sum();
+        [positions.len() as u64, values]
+    }
+
     /// `c_j = sum_i v_i x_ij` of every column: `each` gets the sums of a range of positions, in any order and in parallel,
     /// and what it makes of them is merged.
     pub(super) fn pulls<T: Send>(

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 
@@ -64,5 +64,10 @@ impl FeatureSpace for LinearSpace<'_> {
 
     fn settings(&self) -> Settings {
         vec![("space", "linear".into())]
+    }
+
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+        let columns = self.inputs.columns();
+        Footprint::of_inputs((8 * threads * columns.batch()) as u64, columns, selected)
     }
 }

@@ -2,6 +2,7 @@
 
 mod additive;
 mod feature;
+mod footprint;
 mod group;
 mod groupfile;
 mod inputs;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use additive::{AdditiveSpace, MOST_LEVELS};
 pub(crate) use feature::id_from_one;
 pub use feature::{Feature, Real, Step, Wave};
+pub use footprint::Footprint;
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_features, read_groups, read_tree};
 pub use inputs::Inputs;
@@ -106,6 +108,13 @@ pub trait FeatureSpace: Send + Sync {
     /// What the space was made with, other than the data: options of the command with their values. Spaces over the same data
     /// with the same settings must propose the same: a [checkpoint](crate::Machine::checkpoint) goes on only in such a one.
     fn settings(&self) -> Settings;
+
+    /// What the space takes beside the data, on so many threads, in a run that selects at most `selected` candidates.
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint;
+
+    /// Lets searches take no more than these bytes, if they can: [`footprint`](Self::footprint) says what they need at least.
+    /// What is found is the same; how much is looked at may not be.
+    fn limit(&mut self, _bytes: u64) {}
 
     /// What a user calls `feature`.
     fn name(&self, feature: &Feature) -> String {

@@ -20,6 +20,14 @@ pub(super) struct RankedRows {
 }
 
 impl RankedRows {
+    /// Bytes of a value; of `ones` only the rank is stored.
+    pub(super) fn value_size(ones: bool) -> u64 {
+        if ones { 4 } else { 12 }
+    }
+
+    /// Bytes of a row, beside its values.
+    pub(super) const ROW_SIZE: u64 = 2 * 8 + 4;
+
     /// Room for the values of the features at the positions `order`, in the rows that are kept. With `ones`, values need
     /// not be stored.
     pub(super) fn new(

@@ -10,7 +10,9 @@ use std::ops::Range;
 
 use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Settings, WorstCase};
+use super::{
+    Candidate, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Settings, WorstCase,
+};
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
 
@@ -485,5 +487,15 @@ impl FeatureSpace for TreeSpace<'_> {
         let mut settings = grouped(self.tree.len(), digest((order, nodes, names)), self.weight);
         settings.push(("tree", String::new()));
         settings
+    }
+
+    fn footprint(&self, selected: usize, _threads: usize) -> Footprint {
+        let Tree { order, nodes, places, names, .. } = &self.tree;
+        let held = 4 * (order.len() + places.len()) + size_of_val(&nodes[..]) + names.held();
+        // Squared sums by position, and twice in the order of the walk; and what is open.
+        let search = held + 8 * self.tree.columns + 16 * order.len() + size_of::<Open>() * nodes.len();
+        let candidates = nodes.iter().filter(|node| node.is_candidate());
+        let group = |node: &Node| self.inputs.extent(&order[node.first as usize..node.end as usize]);
+        Footprint::of_groups(search as u64, self.inputs.rows(), candidates.map(group), selected)
     }
 }

@@ -8,10 +8,12 @@ use crate::operator::{Operator, pick};
 
 /// Cached columns of length `rows`, addressed in the order in which they were added.
 ///
-/// Sparse columns stay sparse while less than a fifth of their values are filled; then all become dense.
+/// All are sparse while less than a fifth of their values are filled, else all are dense.
 #[derive(Debug, Clone)]
 pub struct Cache {
     rows: usize,
+    /// Values of the columns that are written down.
+    filled: usize,
     columns: Columns,
 }
 
@@ -34,10 +36,20 @@ const PART: usize = 1 << 11;
 /// The part of filled values from which dense loops beat sparse ones.
 const DENSE_FROM: f64 = 0.2;
 
+/// Bytes of a value in a sparse column: its row and itself, and the same once more in the solver's view by rows.
+const SPARSE_VALUE: u64 = 24;
+
 impl Cache {
     /// No columns yet.
     pub fn new(rows: usize) -> Self {
-        Self { rows, columns: Columns::Sparse(Vec::new()) }
+        Self { rows, filled: 0, columns: Columns::Sparse(Vec::new()) }
+    }
+
+    /// Bytes that so many columns of that many rows and values together take at most, whatever the order in which they come.
+    pub(crate) fn most_bytes(rows: usize, columns: u64, values: u64) -> u64 {
+        let full = columns.saturating_mul(8 * rows as u64);
+        let dense = full.min((8.0 / DENSE_FROM) as u64 * values);
+        dense.max(SPARSE_VALUE.saturating_mul(values))
     }
 
     /// Number of columns.
@@ -105,13 +117,11 @@ impl Cache {
             Column::Dense(values) => values.len(),
             Column::Sparse { rows, .. } => rows.len(),
         };
-        let all = self.rows as f64 * (self.len() + new.len()) as f64;
-        let held = match &self.columns {
-            Columns::Sparse(columns) => columns.iter().map(|c| c.rows.len()).sum::<usize>(),
-            Columns::Dense(_) | Columns::Operators(_) => 0,
-        };
-        if (held + new.iter().map(filled).sum::<usize>()) as f64 >= DENSE_FROM * all {
+        self.filled += new.iter().map(filled).sum::<usize>();
+        if is_dense(self.filled as f64, self.rows, self.len() + new.len()) {
             self.make_dense();
+        } else {
+            self.make_sparse();
         }
         match &mut self.columns {
             Columns::Dense(columns) => columns.extend(new.into_iter().map(|c| dense(c, self.rows))),
@@ -124,6 +134,14 @@ impl Cache {
         if let Columns::Sparse(columns) = &mut self.columns {
             let widen = |c: SparseColumn| dense(Column::Sparse { rows: c.rows, values: c.values }, self.rows);
             self.columns = Columns::Dense(std::mem::take(columns).into_iter().map(widen).collect());
+        }
+    }
+
+    /// A few full columns must not make thousands of others take the room of full ones.
+    fn make_sparse(&mut self) {
+        if let Columns::Dense(columns) = &mut self.columns {
+            let narrow = |values: Vec<f64>| sparse(Column::Dense(values));
+            self.columns = Columns::Sparse(std::mem::take(columns).into_iter().map(narrow).collect());
         }
     }
 
@@ -228,6 +246,11 @@ impl Cache {
     }
 }
 
+/// Whether that many columns with that many values together are best kept dense.
+fn is_dense(values: f64, rows: usize, columns: usize) -> bool {
+    values >= DENSE_FROM * rows as f64 * columns as f64
+}
+
 fn dense(column: Column, n: usize) -> Vec<f64> {
     match column {
         Column::Dense(values) => values,
@@ -247,5 +270,34 @@ fn sparse(column: Column) -> SparseColumn {
             let (values, rows) = filled.map(|(x, i)| (*x, i)).unzip();
             SparseColumn { rows, values }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full column, then nearly empty ones: they do not become full because of it, and products stay what they are.
+    #[test]
+    fn a_few_full_columns_do_not_fill_the_others() {
+        let n = 100;
+        let full = || Operator::Column(Column::Dense((1..=n).map(f64::from).collect()));
+        let thin =
+            |i: u32| Operator::Column(Column::Sparse { rows: vec![i, i + 50], values: vec![2.0, -1.0] });
+        let mut cache = Cache::new(n as usize);
+        cache.extend(vec![full()]);
+        assert!(cache.sparse().is_none());
+        cache.extend((0..3).map(thin).collect());
+        assert!(cache.sparse().is_none());
+        cache.extend((3..20).map(thin).collect());
+        let held: usize = cache.sparse().unwrap().iter().map(|column| column.rows.len()).sum();
+        assert_eq!(held, 100 + 2 * 20);
+        assert!((held * 12) as u64 <= Cache::most_bytes(n as usize, 21, held as u64));
+        let mut expected: Vec<f64> = (1..=n).map(f64::from).collect();
+        (0..20).for_each(|i| (expected[i], expected[i + 50]) = (expected[i] + 2.0, expected[i + 50] - 1.0));
+        assert_eq!(cache.apply(&[1.0; 21]), expected);
+        assert_eq!(cache.transpose(&vec![1.0; n as usize])[1..], [1.0; 20]);
+        cache.extend((0..9).map(|_| full()).collect());
+        assert!(cache.sparse().is_none());
     }
 }

@@ -140,6 +140,8 @@ impl Gram {
         self.entries = entries;
         self.sums.resize(new, 0.0);
         self.width = new;
+        // Before the next is made: both together would be the most that a run ever holds.
+        self.by_rows = RowView::default();
         self.by_rows = cache.sparse().map_or_else(RowView::default, |x| RowView::new(x, cache.rows()));
     }
 

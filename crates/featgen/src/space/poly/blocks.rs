@@ -40,6 +40,11 @@ impl Blocks {
         }
     }
 
+    /// Forgets all but the first `count` features.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.values.truncate(count * self.rows());
+    }
+
     /// Rows that are kept.
     pub(super) fn rows(&self) -> usize {
         self.v.len()
@@ -61,7 +66,8 @@ impl Blocks {
         2.0 * (self.rows() as f64 + 2.0) * f64::EPSILON
     }
 
-    /// Calls `each` with every pair of a pivot and a partner that comes before it and before `last`, and about its sum.
+    /// Calls `each` with every pair of a pivot and a partner that comes before it and before `last`, by their places, and
+    /// about its sum.
     pub(super) fn products(
         &self,
         pivots: Range<usize>,

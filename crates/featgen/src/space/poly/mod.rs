@@ -25,9 +25,10 @@ use rayon::prelude::*;
 
 use self::search::Search;
 use self::singles::Values;
+use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::MOST_WORK;
-use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
 use crate::digest::digest;
 use crate::error::{Error, Result};
 
@@ -43,6 +44,8 @@ pub struct PolySpace<'a> {
     longest: Vec<u32>,
     values: Values,
     most_work: u64,
+    /// Bytes that the values at hand may take in a search.
+    memory: u64,
 }
 
 /// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
@@ -74,7 +77,8 @@ impl<'a> PolySpace<'a> {
         let (values, columns) = (Values::of(&inputs), inputs.columns());
         let mut longest: Vec<u32> = (0..columns.len() as u32).collect();
         longest.par_sort_unstable_by_key(|&p| (Reverse(columns.filled(p as usize)), p));
-        Ok(Self { inputs, gamma, coef0, factors: None, pruned: true, longest, values, most_work: MOST_WORK })
+        let (factors, most_work, memory) = (None, MOST_WORK, u64::MAX);
+        Ok(Self { inputs, gamma, coef0, factors, pruned: true, longest, values, most_work, memory })
     }
 
     /// Lets only these inputs, given by their ids, form products and squares.
@@ -127,6 +131,13 @@ impl<'a> PolySpace<'a> {
         }
     }
 
+    /// Bytes of what a search has for each input and for each instance: order, bounds while they are sorted, marks; where rows
+    /// are, and which have a dual weight.
+    fn vectors(&self) -> u64 {
+        let columns = self.inputs.columns();
+        48 * columns.len() as u64 + (RankedRows::ROW_SIZE + 1) * columns.rows() as u64
+    }
+
     fn is_factor(&self, position: usize) -> bool {
         self.factors.as_ref().is_none_or(|factors| factors[position])
     }
@@ -174,6 +185,17 @@ impl FeatureSpace for PolySpace<'_> {
         // The result is the same, but not how much was looked at.
         settings.extend((!self.pruned).then(|| ("exhaustive", String::new())));
         settings
+    }
+
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+        let vectors = self.vectors();
+        let [least, most] =
+            search::room(self.inputs.columns(), threads).map(|room| vectors.saturating_add(room));
+        Footprint::of_products(least, most, self.inputs.columns(), selected)
+    }
+
+    fn limit(&mut self, bytes: u64) {
+        self.memory = bytes.saturating_sub(self.vectors());
     }
 }
 

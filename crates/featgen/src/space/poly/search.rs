@@ -1,4 +1,7 @@
 //! The search for the best pairs: in order of their bounds, until no pair left can be among the best.
+//!
+//! Partners are held by rows. Where there is no room for all of them, a *part* is held at a time, from those of the largest
+//! bounds on, and all features that may matter beside it are taken past it: pairs of parts, each looked at once.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -8,6 +11,7 @@ use rayon::prelude::*;
 use super::blocks::Blocks;
 use super::singles::Bounds;
 use super::{Item, PolySpace, ROUNDING};
+use crate::data::Columns;
 use crate::error::Result;
 use crate::space::ranked::RankedRows;
 use crate::space::topb::Tops;
@@ -16,6 +20,11 @@ use crate::space::work::{WORTH_REPORTING, Work};
 /// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 1 << 12;
+
+/// Bytes of the features that are taken together, at most, unless one alone has more.
+const BATCH_BYTES: u64 = 1 << 28;
+/// Bytes of a value that is taken: its row and itself.
+const TAKEN: u64 = size_of::<(u32, f64)>() as u64;
 
 /// Dense features that are multiplied with others together.
 const PIVOTS: usize = 64;
@@ -28,7 +37,48 @@ const PER_ROW: usize = 4;
 
 const ADVICE: &str = "name the features that may be multiplied with --only";
 
-/// The values of the features that were reached, in order of rank.
+/// Parts that a search is divided into, about, if there is as little room as can be: each goes past all features.
+const MOST_PARTS: u64 = 64;
+
+/// Bytes for the features that a search has at hand, half of them for partners: the least that it can do with, and as many as
+/// it has a use for.
+pub(super) fn room(columns: &dyn Columns, threads: usize) -> [u64; 2] {
+    let kept = Kept::of(columns, threads);
+    let longest = (0..columns.len()).map(|p| columns.filled(p) as u64).max().unwrap_or(0);
+    let all = kept.bytes(columns.len() as u64, columns.nonzeros());
+    let least = all.div_ceil(MOST_PARTS).max(kept.bytes(1, longest)).max(TAKEN * longest);
+    [least, all.max(BATCH_BYTES)].map(|half| 2 * half)
+}
+
+/// How values of partners are kept.
+struct Kept {
+    /// Bytes of a feature: every thread has a sum, or two, for it; and all its values where they are kept as they are.
+    feature: u64,
+    /// Bytes of a value where they are kept by rows.
+    value: u64,
+}
+
+impl Kept {
+    fn of(columns: &dyn Columns, threads: usize) -> Self {
+        let sums = 16 * threads as u64;
+        match is_dense(columns) {
+            true => Self { feature: sums + 8 * columns.rows() as u64, value: 0 },
+            false => Self { feature: sums, value: RankedRows::value_size(columns.all_ones()) },
+        }
+    }
+
+    fn bytes(&self, features: u64, values: u64) -> u64 {
+        (self.feature.saturating_mul(features)).saturating_add(self.value.saturating_mul(values))
+    }
+}
+
+/// Whether most values are not 0: then features are held as they are, and not by rows.
+fn is_dense(columns: &dyn Columns) -> bool {
+    let all = columns.rows() as u64 * columns.len() as u64;
+    columns.nonzeros() >= all / 2 && !columns.all_ones()
+}
+
+/// The values of a part of the features, in order of rank.
 enum Held {
     Rows(RankedRows),
     Blocks(Blocks),
@@ -44,6 +94,8 @@ pub(super) struct Search<'a> {
     order: Vec<u32>,
     /// Their bounds.
     bounds: Vec<f64>,
+    /// The ranks whose values are held, or are about to be.
+    part: Range<usize>,
     held: Held,
     tops: Tops<Item>,
     taken: &'a [Item],
@@ -65,7 +117,9 @@ impl<'a> Search<'a> {
         let held = Held::Rows(RankedRows::default());
         let weighs = v.iter().map(|v| *v != 0.0).collect();
         let (order, spare) = (Vec::new(), Mutex::default());
-        let mut search = Self { space, v, weighs, order, bounds: Vec::new(), held, tops, taken, work, spare };
+        let (bounds_in_order, part) = (Vec::new(), 0..0);
+        let mut search =
+            Self { space, v, weighs, order, bounds: bounds_in_order, part, held, tops, taken, work, spare };
         let least = search.least_partner(largest);
         bounds.retain(|&(_, m)| m >= least);
         bounds.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -89,14 +143,23 @@ impl<'a> Search<'a> {
 
     /// Looks at all pairs that may be among the best; returns how many were scored.
     pub(super) fn run(&mut self) -> Result<u128> {
-        let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
-        self.held = self.room()?;
-        while first < self.order.len() {
-            // Later features have smaller bounds: if the largest partner is not enough, none is.
-            if self.bounds[0] < self.least_partner(self.bounds[first]) {
-                break;
-            }
-            let last = self.order.len().min(first + batch);
+        let (mut scored, mut start) = (0, 0);
+        while start < self.order.len() && self.may_pair(start, start) {
+            self.part = self.next_part(start);
+            self.held = self.empty()?;
+            scored += self.run_part()?;
+            start = self.part.end;
+        }
+        Ok(scored)
+    }
+
+    /// Looks at all pairs with a partner of the part at hand.
+    fn run_part(&mut self) -> Result<u128> {
+        let (mut scored, mut first, mut batch) = (0, self.part.start, FIRST_BATCH);
+        // Later features have smaller bounds: if the largest partner is not enough, none is.
+        while first < self.order.len() && self.may_pair(self.part.start, first) {
+            let end = if self.part.contains(&first) { self.part.end } else { self.order.len() };
+            let last = self.batch(first..end.min(first + batch));
             let columns = self.columns(first..last)?;
             let (tops, pairs) = self.score(first, &columns)?;
             self.tops = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
@@ -105,6 +168,37 @@ impl<'a> Search<'a> {
             batch = (2 * batch).min(LARGEST_BATCH);
         }
         Ok(scored)
+    }
+
+    /// Whether the pair of these ranks may be among the best.
+    fn may_pair(&self, partner: usize, rank: usize) -> bool {
+        self.bounds[partner] >= self.least_partner(self.bounds[rank])
+    }
+
+    /// The ranks from `start` on whose values are held together: as many as there is room for.
+    fn next_part(&self, start: usize) -> Range<usize> {
+        let kept = Kept::of(self.space.inputs.columns(), rayon::current_num_threads());
+        start
+            ..start
+                + self.fitting(start..self.order.len(), self.space.memory / 2, |filled| kept.bytes(1, filled))
+    }
+
+    /// The end of those of these ranks that are taken together.
+    fn batch(&self, ranks: Range<usize>) -> usize {
+        let bytes = BATCH_BYTES.min(self.space.memory / 2);
+        ranks.start + self.fitting(ranks, bytes, |filled| TAKEN * filled)
+    }
+
+    /// How many of the first of these ranks take no more than so many bytes, at least one, if `cost` says what one takes that
+    /// has so many values.
+    fn fitting(&self, ranks: Range<usize>, bytes: u64, cost: impl Fn(u64) -> u64) -> usize {
+        let columns = self.space.inputs.columns();
+        let mut taken = 0u64;
+        let fits = |&&position: &&u32| {
+            taken = taken.saturating_add(cost(columns.filled(position as usize) as u64));
+            taken <= bytes
+        };
+        self.order[ranks].iter().take_while(fits).count().max(1)
     }
 
     /// The columns of some features, without instances that have no dual weight.
@@ -122,22 +216,28 @@ impl<'a> Search<'a> {
         self.order[ranks].par_iter().map(one).collect()
     }
 
-    /// Room for the features of `order`: by rows, or, where most values are not 0, as they are.
-    fn room(&self) -> Result<Held> {
-        let columns = self.space.inputs.columns();
-        let held = columns.rows() as u64 * columns.len() as u64;
-        if columns.nonzeros() >= held / 2 && !columns.all_ones() {
-            return Ok(Held::Blocks(Blocks::new(self.v, self.order.len())));
+    /// Nothing held yet, but room for the part at hand.
+    fn empty(&self) -> Result<Held> {
+        if is_dense(self.space.inputs.columns()) {
+            return Ok(Held::Blocks(Blocks::new(self.v, self.part.len())));
         }
-        let kept = |row: u32| self.weighs[row as usize];
-        Ok(Held::Rows(RankedRows::new(columns, &self.order, columns.all_ones(), kept, &self.work)?))
+        let (columns, kept) = (self.space.inputs.columns(), |row: u32| self.weighs[row as usize]);
+        let order = &self.order[self.part.clone()];
+        Ok(Held::Rows(RankedRows::new(columns, order, columns.all_ones(), kept, &self.work)?))
     }
 
-    /// Takes in a batch of features, whose ranks begin with `first`, and multiplies each with all before it that may matter.
+    /// Multiplies a batch of features, whose ranks begin with `first`, with all of the part before it that may matter; holds
+    /// them if they belong to it.
     fn score(&mut self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
+        let belongs = self.part.contains(&first);
+        let place = first - self.part.start;
         match &mut self.held {
-            Held::Rows(rows) => rows.append(first as u32, columns),
-            Held::Blocks(blocks) => columns.iter().for_each(|column| blocks.push(column)),
+            Held::Rows(rows) if belongs => rows.append(place as u32, columns),
+            Held::Rows(_) => {}
+            Held::Blocks(blocks) => {
+                blocks.truncate(place.min(self.part.len()));
+                columns.iter().for_each(|column| blocks.push(column));
+            }
         }
         match &self.held {
             Held::Rows(rows) => self.score_by_rows(rows, first, columns),
@@ -151,15 +251,17 @@ impl<'a> Search<'a> {
         first: usize,
         columns: &[Vec<(u32, f64)>],
     ) -> Result<(Tops<Item>, u128)> {
-        let width = first + columns.len();
+        let belongs = self.part.contains(&first);
+        // The first feature has the largest bound.
+        let width = self.partners_of(self.bounds[first], first + columns.len());
         let budget = self.tops.best.capacity();
         let share = columns.len().div_ceil(rayon::current_num_threads());
-        let together = share.min((ROOM / width).max(FEWEST_TOGETHER));
+        let together = share.min((ROOM / width.max(1)).max(FEWEST_TOGETHER));
         let parts = columns.par_chunks(together).enumerate();
         let score = |(k, columns): (usize, &[Vec<(u32, f64)>])| {
             let first = first + k * together;
             let values: usize = columns.iter().map(Vec::len).sum();
-            let by_rows = columns.len() * width <= ROOM && values >= self.v.len() / PER_ROW;
+            let by_rows = belongs && columns.len() * width <= ROOM && values >= self.v.len() / PER_ROW;
             let (mut tops, mut sums) =
                 (Tops::new(budget), self.spare_sums(if by_rows { ROOM } else { width }));
             let mut pairs = 0;
@@ -181,32 +283,34 @@ impl<'a> Search<'a> {
     fn score_by_blocks(&self, blocks: &Blocks, ranks: Range<usize>) -> Result<(Tops<Item>, u128)> {
         let budget = self.tops.best.capacity();
         let tiles = ranks.len().div_ceil(PIVOTS);
+        // Features that do not belong to the part stand after it.
+        let place = (ranks.start - self.part.start).min(self.part.len());
         let tile = |k: usize| {
-            let first = ranks.start + k * PIVOTS;
-            self.score_tile(blocks, first..ranks.end.min(first + PIVOTS))
+            let pivots = k * PIVOTS..ranks.len().min((k + 1) * PIVOTS);
+            self.score_tile(blocks, ranks.start + pivots.start, place + pivots.start..place + pivots.end)
         };
         let merge = |(a, p): (Tops<Item>, u128), (b, q)| Ok((a.merge(b), p + q));
         (0..tiles).into_par_iter().map(tile).try_reduce(|| (Tops::new(budget), 0), merge)
     }
 
-    /// Some features with those of smaller rank, all at once.
-    fn score_tile(&self, blocks: &Blocks, pivots: Range<usize>) -> Result<(Tops<Item>, u128)> {
+    /// Some features with those of smaller rank, all at once: their ranks begin with `first`, `pivots` are their places.
+    fn score_tile(&self, blocks: &Blocks, first: usize, pivots: Range<usize>) -> Result<(Tops<Item>, u128)> {
         let mut tops = Tops::new(self.tops.best.capacity());
         // The first pivot has the largest bound, and so the most partners.
-        let least = self.least_partner(self.bounds[pivots.start]);
-        let partners = self.bounds[..pivots.end].partition_point(|&m| m >= least);
+        let partners = self.partners_of(self.bounds[first], first + pivots.len());
+        let start = pivots.start;
         let mut pairs = 0;
         let (coefficient, floor) = (self.space.coefficient(Item::Product(0, 1)), self.tops.threshold());
         // By Cauchy and Schwarz the sizes of a pair's terms add up to at most twice its bound: one sign has half of them.
         let error = 2.0 * blocks.error();
         blocks.products(pivots, partners, |pivot, partner, about| {
             pairs += 1;
-            let most = coefficient * (about.abs() + error * self.bounds[pivot] * self.bounds[partner]);
+            let (a, b) = (first + pivot - start, self.part.start + partner);
+            let most = coefficient * (about.abs() + error * self.bounds[a] * self.bounds[b]);
             if most >= floor && most >= tops.threshold() {
                 let score = coefficient * blocks.sum(pivot, partner).abs();
-                let (a, b) = (self.order[pivot], self.order[partner]);
                 if score >= floor {
-                    tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
+                    tops.offer(score, self.pair(a, b), self.taken);
                 }
             }
         });
@@ -224,14 +328,19 @@ impl<'a> Search<'a> {
         sums
     }
 
-    /// How many of the features before this one may matter beside it.
-    fn partners(&self, rank: usize) -> usize {
-        let least = self.least_partner(self.bounds[rank]);
-        self.bounds[..rank].partition_point(|&m| m >= least)
+    /// How many of the part, among those before the rank `end`, may matter beside a feature of bound `m`.
+    fn partners_of(&self, m: f64, end: usize) -> usize {
+        let least = self.least_partner(m);
+        self.bounds[self.part.start..self.part.end.min(end)].partition_point(|&m| m >= least)
     }
 
-    /// Some frequent features with those of smaller rank: all rows are read, one after the other. `sums` are all 0 before
-    /// and after. Each sum is added up as [`score_column`](Self::score_column) does it, to the last digit.
+    /// How many of the part before this rank may matter beside it.
+    fn partners(&self, rank: usize) -> usize {
+        self.partners_of(self.bounds[rank], rank)
+    }
+
+    /// Some frequent features of the part with those of smaller rank: all rows are read, one after the other. `sums` are all
+    /// 0 before and after. Each sum is added up as [`score_column`](Self::score_column) does it, to the last digit.
     fn score_row_after_row(
         &self,
         rows: &RankedRows,
@@ -241,15 +350,17 @@ impl<'a> Search<'a> {
     ) -> Result<u128> {
         let partners: Vec<usize> = ranks.clone().map(|rank| self.partners(rank)).collect();
         let width = partners.iter().copied().max().unwrap_or(0);
+        let first = ranks.start - self.part.start;
         let mut read = 0;
         for (row, &v) in (0..).zip(self.v) {
             let there = rows.ranks(row);
-            let begin = there.partition_point(|&rank| (rank as usize) < ranks.start);
-            for (at, &rank) in there.iter().enumerate().skip(begin) {
-                let Some(&partners) = partners.get(rank as usize - ranks.start) else { break };
+            let begin = there.partition_point(|&place| (place as usize) < first);
+            for (at, &place) in there.iter().enumerate().skip(begin) {
+                let pivot = place as usize - first;
+                let Some(&partners) = partners.get(pivot) else { break };
                 let pull = v * rows.value(row, at);
-                let sums = &mut sums[(rank as usize - ranks.start) * width..][..width];
-                read += rows.each_below(row, at, partners as u32, |rank, x| sums[rank] += pull * x) as u64;
+                let sums = &mut sums[pivot * width..][..width];
+                read += rows.each_below(row, at, partners as u32, |place, x| sums[place] += pull * x) as u64;
             }
             if read >= WORTH_REPORTING {
                 self.work.add(std::mem::take(&mut read))?;
@@ -257,15 +368,16 @@ impl<'a> Search<'a> {
         }
         self.work.add(read)?;
         let mut pairs = 0;
-        for (k, &partners) in partners.iter().enumerate() {
-            for partner in 0..partners {
-                pairs += self.take(ranks.start + k, partner, &mut sums[k * width + partner], tops);
+        for (rank, (k, &partners)) in ranks.zip(partners.iter().enumerate()) {
+            for place in 0..partners {
+                pairs += self.take(rank, place, &mut sums[k * width + place], tops);
             }
         }
         Ok(pairs)
     }
 
-    /// One feature with those of smaller rank: the rows where it is not 0 are read. `sums` are all 0 before and after.
+    /// One feature with those of the part of smaller rank: the rows where it is not 0 are read. `sums` are all 0 before and
+    /// after.
     fn score_column(
         &self,
         rows: &RankedRows,
@@ -279,7 +391,7 @@ impl<'a> Search<'a> {
         for &(row, x) in column {
             let pull = self.v[row as usize] * x;
             let before = read;
-            read += rows.each_below(row, usize::MAX, partners as u32, |rank, x| sums[rank] += pull * x);
+            read += rows.each_below(row, usize::MAX, partners as u32, |place, x| sums[place] += pull * x);
             unreported += read - before;
             if unreported >= WORTH_REPORTING as usize {
                 self.work.add(std::mem::take(&mut unreported) as u64)?;
@@ -289,30 +401,36 @@ impl<'a> Search<'a> {
         let mut pairs = 0;
         // Sums are looked at where they were added to, or all in a row if that is less.
         if read >= partners {
-            (0..partners).for_each(|partner| pairs += self.take(rank, partner, &mut sums[partner], tops));
+            (0..partners).for_each(|place| pairs += self.take(rank, place, &mut sums[place], tops));
         } else {
             for &(row, _) in column {
-                rows.each_below(row, usize::MAX, partners as u32, |partner, _| {
-                    pairs += self.take(rank, partner, &mut sums[partner], tops);
+                rows.each_below(row, usize::MAX, partners as u32, |place, _| {
+                    pairs += self.take(rank, place, &mut sums[place], tops);
                 });
             }
         }
         Ok(pairs)
     }
 
-    /// Takes the sum of a pair, which becomes 0, and offers the pair; returns whether there was a sum.
+    /// Takes the sum of a feature and the one at a place of the part, which becomes 0, and offers the pair; returns whether
+    /// there was a sum.
     #[inline]
-    fn take(&self, rank: usize, partner: usize, sum: &mut f64, tops: &mut Tops<Item>) -> u128 {
+    fn take(&self, rank: usize, place: usize, sum: &mut f64, tops: &mut Tops<Item>) -> u128 {
         let sum = std::mem::take(sum);
         if sum == 0.0 {
             return 0;
         }
         let score = self.space.coefficient(Item::Product(0, 1)) * sum.abs();
         if score >= tops.threshold() && score >= self.tops.threshold() {
-            let (a, b) = (self.order[rank], self.order[partner]);
-            tops.offer(score, Item::Product(a.min(b), a.max(b)), self.taken);
+            tops.offer(score, self.pair(rank, self.part.start + place), self.taken);
         }
         1
+    }
+
+    /// The product of the features of two ranks.
+    fn pair(&self, rank: usize, partner: usize) -> Item {
+        let (a, b) = (self.order[rank], self.order[partner]);
+        Item::Product(a.min(b), a.max(b))
     }
 }
 
@@ -344,8 +462,9 @@ mod tests {
             let space = PolySpace::new(Inputs::over(&columns), 0.7, 1.0).unwrap();
             let space = if exhaustive { space.exhaustive() } else { space };
             let (tops, bounds) = space.score_squares(&v, 1.0, Tops::new(30), &[]).unwrap();
-            let search = Search::new(&space, &v, bounds, tops, &[]);
+            let mut search = Search::new(&space, &v, bounds, tops, &[]);
             let order = search.order.clone();
+            search.part = 0..order.len();
             let kept = |row: u32| v[row as usize] != 0.0;
             let mut rows = RankedRows::new(&columns, &order, false, kept, &search.work).unwrap();
             let pivots = search.columns(0..order.len()).unwrap();
@@ -420,6 +539,40 @@ mod tests {
                     assert!(found.scored <= expected.scored && found.fresh.len() == 8);
                     taken.extend(found.fresh.into_iter().map(|scored| scored.item));
                 }
+            }
+        }
+    }
+
+    /// However little is held at a time, what is found is the same to the bit: one feature, a few, all; by rows and by blocks.
+    #[test]
+    fn parts_find_what_the_whole_finds() {
+        let v = |n: usize| -> Vec<f64> {
+            (0..n).map(|i| if i % 7 == 0 { 0.0 } else { (i as f64 * 1.7).cos() }).collect()
+        };
+        let ones = {
+            let all = frequent_and_rare();
+            let view = all.view();
+            let indices: Vec<u32> = (0..view.len())
+                .flat_map(|k| view.gather(&[k])[0].entries().map(|(row, _)| row).collect::<Vec<_>>())
+                .collect();
+            let lengths = (0..view.len()).scan(0, |sum, k| {
+                *sum += view.filled(k) as u64;
+                Some(*sum)
+            });
+            let pointers = [0].into_iter().chain(lengths).collect();
+            Sparse::new(600, 50, (0..view.len() as u64).collect(), pointers, indices, Values::Ones).unwrap()
+        };
+        for columns in [frequent_and_rare(), ones, columns(40, 300, 1), columns(40, 300, 3)] {
+            let v = v(columns.rows());
+            let mut space = PolySpace::new(Inputs::over(&columns), 0.7, 0.01).unwrap();
+            let all = space.worst_case(&v, 25, &HashSet::new()).unwrap();
+            assert_eq!(all.best.len(), 25);
+            let [least, most] = room(&columns, 1);
+            assert!(least < most);
+            for memory in [0, least, most / 5, most] {
+                space.limit(space.vectors() + memory);
+                let parts = space.worst_case(&v, 25, &HashSet::new()).unwrap();
+                assert_eq!((&parts.best, &parts.fresh), (&all.best, &all.fresh), "{memory} bytes");
             }
         }
     }

@@ -22,8 +22,9 @@ use rayon::prelude::*;
 use self::distinct::{Found, Item, Key, Tops};
 use self::search::Search;
 use super::poly::only;
+use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
-use super::{Candidate, Feature, FeatureSpace, Group, Inputs, Scored, Settings, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Scored, Settings, WorstCase};
 use crate::data::Column;
 use crate::error::{Error, Result};
 
@@ -270,6 +271,17 @@ impl FeatureSpace for ProductSpace<'_> {
         let mut settings = vec![("space", "products".into()), ("degree", degree), ("min-support", support)];
         settings.extend(self.allowed.as_deref().map(only));
         settings
+    }
+
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+        let columns = self.inputs.columns();
+        let per_input = (size_of::<Known>() + 2 + 8 + 12 + 20 * threads) as u64;
+        // A search may have to follow every feature, and to hold all rows for that.
+        let held = per_input * columns.len() as u64
+            + RankedRows::ROW_SIZE * columns.rows() as u64
+            + (RankedRows::value_size(self.binary) + search::MEMBER) * columns.nonzeros();
+        let walks = threads as u64 * self.degree as u64 * search::HANDED_ON;
+        Footprint::of_products(held + walks, held + walks, columns, selected)
     }
 
     fn aliases(&self, features: &[Feature], most: usize) -> Result<Vec<Vec<Feature>>> {

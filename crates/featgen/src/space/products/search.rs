@@ -34,6 +34,10 @@ const ROOM: u64 = 1 << 20;
 /// Children in a pass, at least.
 const FEWEST_CHILDREN: u64 = 16;
 
+/// Bytes of an instance of a feature that is at hand, and of what a walk hands on from one factor to the next, about.
+pub(super) const MEMBER: u64 = size_of::<Member>() as u64;
+pub(super) const HANDED_ON: u64 = ROOM * MEMBER;
+
 /// The search at given duals.
 pub(super) struct Search<'a> {
     space: &'a ProductSpace<'a>,
