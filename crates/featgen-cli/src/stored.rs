@@ -20,6 +20,8 @@ struct Report {
     nonzeros: u64,
     dense: bool,
     values: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_bytes: Option<usize>,
     shards: usize,
     bytes: u64,
     classes: Vec<Class>,
@@ -35,7 +37,8 @@ struct Class {
 
 pub(crate) fn show(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let store = Store::open(path)?;
-    let (dense, values, shards) = (store.is_dense(), store.kept_as(), store.shards());
+    let (dense, shards) = (store.is_dense(), store.shards());
+    let (values, row_bytes) = (store.kept_as(), store.row_bytes());
     let data = store.into_dataset(&path.display().to_string())?;
     let mut counts = vec![0u64; data.labels.classes().len()];
     data.labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
@@ -49,6 +52,7 @@ pub(crate) fn show(path: &Path, as_json: bool) -> anyhow::Result<()> {
         nonzeros: columns.nonzeros(),
         dense,
         values,
+        row_bytes,
         shards,
         bytes: path.metadata().map_or(0, |file| file.len()),
         classes: classes.collect(),
@@ -87,6 +91,7 @@ impl Report {
             (false, false) => "",
         };
         let kept = format!("{}, {} bytes{also}", plural(self.shards, "shard"), count(self.bytes));
-        summary::line(out, style, "file", &format!("{kept}; values are {}", self.values))
+        let rows = self.row_bytes.map_or(String::new(), |bytes| format!(", row numbers take {bytes} bytes"));
+        summary::line(out, style, "file", &format!("{kept}; values are {}{rows}", self.values))
     }
 }

@@ -75,8 +75,10 @@ fn a_store_is_described() {
     let (shown, _) = run(folder, "inspect toy.train.store");
     assert!(shown.contains("300 instances x 400 features"), "{shown}");
     assert!(shown.contains("of class -1") && shown.contains("1 shard"), "{shown}");
+    assert!(shown.contains("row numbers take 2 bytes"), "{shown}");
     let (json, _) = run(folder, "inspect toy.train.store --json");
     let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["row_bytes"], 2);
     assert_eq!((&json["n"], &json["m"], &json["dense"]), (&300.into(), &400.into(), &false.into()));
 }
 

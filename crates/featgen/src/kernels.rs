@@ -28,6 +28,24 @@ impl Number for f64 {
     }
 }
 
+/// The number of a row as it is stored. Loops over rows are compiled for each kind, and add in the same order for all.
+pub trait RowNumber: Copy + Ord + Into<u32> + Send + Sync + 'static {
+    /// The number as it is counted with.
+    #[inline(always)]
+    fn wide(self) -> u32 {
+        self.into()
+    }
+
+    /// Where the row is among all.
+    #[inline(always)]
+    fn at(self) -> usize {
+        self.wide() as usize
+    }
+}
+
+impl RowNumber for u16 {}
+impl RowNumber for u32 {}
+
 /// Partial sums that are added in a fixed order at the end.
 type Sums = [f64; LANES];
 
@@ -103,33 +121,33 @@ pub(crate) fn add_scaled<T: Number>(weight: f64, x: &[T], out: &mut [f64]) {
 
 /// `sum_k x[k] * v[rows[k]]`: the dot product of a sparse column.
 #[inline]
-pub(crate) fn dot_sparse<T: Number>(rows: &[u32], x: &[T], v: &[f64]) -> f64 {
+pub(crate) fn dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (r4, r_rest) = rows.as_chunks::<4>();
     let (x4, x_rest) = x.as_chunks::<4>();
     for (r, x) in r4.iter().zip(x4) {
         for l in 0..4 {
-            sums[l] += x[l].wide() * v[r[l] as usize];
+            sums[l] += x[l].wide() * v[r[l].at()];
         }
     }
     for (l, (&r, x)) in r_rest.iter().zip(x_rest).enumerate() {
-        sums[l] += x.wide() * v[r as usize];
+        sums[l] += x.wide() * v[r.at()];
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
 /// `sum_k v[rows[k]]`: the same where every value is 1.
 #[inline]
-pub(crate) fn sum_at(rows: &[u32], v: &[f64]) -> f64 {
+pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (r4, r_rest) = rows.as_chunks::<4>();
     for r in r4 {
         for l in 0..4 {
-            sums[l] += v[r[l] as usize];
+            sums[l] += v[r[l].at()];
         }
     }
     for (l, &r) in r_rest.iter().enumerate() {
-        sums[l] += v[r as usize];
+        sums[l] += v[r.at()];
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
 }

@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use featgen::data::Column;
 use featgen::data::read::Reader;
 use featgen::data::store::{Conversion, Converted, Store, convert};
+use featgen::data::{Bins, Column};
+use featgen::space::{AdditiveSpace, FeatureSpace, Inputs, PolySpace, ProductSpace};
 use featgen::{Dataset, LinearSpace, Machine, Model, synth};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Text with every kind of value, columns that are rare, common, and far away.
 fn svmlight(rows: usize, seed: u64, value: impl Fn(&mut ChaCha8Rng) -> String) -> String {
@@ -37,9 +40,46 @@ fn columns_of(data: &Dataset) -> Vec<(u64, Column)> {
     (0..columns.len()).map(|k| (columns.id(k), columns.gather(&[k]).remove(0))).collect()
 }
 
-fn fitted(data: &Dataset) -> Model {
+fn fitted_in(space: &dyn FeatureSpace, data: &Dataset) -> Model {
     let machine = Machine::new().budget(3).max_rounds(4).tol(0.0).threads(2);
-    machine.fit(&LinearSpace::new(data), &data.labels).unwrap()
+    machine.fit(space, &data.labels).unwrap()
+}
+
+fn fitted(data: &Dataset) -> Model {
+    fitted_in(&LinearSpace::new(data), data)
+}
+
+/// The model of each space that reads columns in its own way.
+fn models_of(data: &Dataset) -> [String; 4] {
+    let inputs = Inputs::new(data);
+    let some = || (0..20).map(|k| data.columns.id(k));
+    let spaces: [Box<dyn FeatureSpace + '_>; 4] = [
+        Box::new(LinearSpace::new(data)),
+        Box::new(ProductSpace::new(inputs, 2).unwrap().only(some())),
+        Box::new(PolySpace::new(inputs, 0.5, 1.0).unwrap().only(some())),
+        Box::new(AdditiveSpace::hik(inputs, 9).unwrap()),
+    ];
+    spaces.map(|space| fitted_in(&*space, data).to_json())
+}
+
+/// All that a storage adds up or counts over each of its columns, to the bit.
+fn sums_of(data: &Dataset) -> Vec<u64> {
+    let columns = &data.columns;
+    let v: Vec<f64> = (0..columns.rows()).map(|i| (i as f64).sin()).collect();
+    let mut sums = vec![0.0; columns.len()];
+    columns.dots(0..columns.len(), &v, &mut sums);
+    sums.extend(columns.square_dots(0..columns.len(), &v).as_flattened());
+    let (bins, mut counts) = (Bins::new(1.0, 1.0, 9), vec![0; columns.rows()]);
+    for k in 0..columns.len() {
+        let (mut levels, mut entries) = ([[0.0; 4]; 10], Vec::new());
+        columns.histogram(k, &v, &bins, &mut levels);
+        columns.tally(k, &mut counts);
+        assert!(columns.short_column(k, columns.filled(k), &mut entries));
+        sums.extend(levels.as_flattened());
+        sums.extend(entries.iter().flat_map(|&(row, x)| [f64::from(row), x]));
+    }
+    sums.extend(counts.into_iter().map(f64::from));
+    sums.into_iter().map(f64::to_bits).collect()
 }
 
 /// The model of a store is that of its source, for any number of shards and however little memory there was.
@@ -75,6 +115,34 @@ fn a_store_gives_the_bits_of_its_source() {
             assert_eq!(fitted(&read).to_json(), model.to_json(), "{memory} {shards:?}");
             if shards == Some(64) {
                 assert!(Store::open(&store).unwrap().shards() > 30);
+            }
+        }
+    }
+}
+
+/// Row numbers take two bytes if that is enough for the last one, and four if not. All sums and models are those of data in
+/// memory, which always take four.
+#[test]
+fn row_numbers_take_as_many_bytes_as_they_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, store] = ["data.svm", "data.store"].map(|name| folder.path().join(name));
+    let ones: fn(&mut ChaCha8Rng) -> String = |_| "1".to_owned();
+    let wide: fn(&mut ChaCha8Rng) -> String = |random| random.random_range(0.1..1.0f64).to_string();
+    for (rows, row_bytes) in [(1 << 16, 2), ((1 << 16) + 1, 4)] {
+        for value in [ones, wide] {
+            std::fs::write(&text, svmlight(rows - 1, 6, value) + "+1 1:1 2:1 9000000000:1\n").unwrap();
+            let source = Dataset::read(&text).unwrap();
+            let (columns, sums, models) = (columns_of(&source), sums_of(&source), models_of(&source));
+            // Once as it is, once from runs that were put aside.
+            for memory in [1 << 30, 1] {
+                let made = converted(&text, &store, memory, Some(3));
+                assert_eq!(made.runs > 1, memory == 1, "{made:?}");
+                let opened = Store::open(&store).unwrap();
+                assert_eq!(opened.row_bytes(), Some(row_bytes), "{rows} rows");
+                let read = opened.into_dataset("store").unwrap();
+                assert!(columns_of(&read) == columns, "{rows} rows, memory {memory}");
+                assert!(sums_of(&read) == sums, "{rows} rows, memory {memory}");
+                assert!(models_of(&read) == models, "{rows} rows, memory {memory}");
             }
         }
     }
@@ -195,4 +263,48 @@ fn damage_is_always_noticed() {
     }
     let longer: Vec<u8> = whole.iter().copied().chain([0]).collect();
     refused(&longer, "a byte too many");
+}
+
+/// A store with another index under the right checksum: the work of a writer that is mistaken.
+fn with_index(store: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let (before, trailer) = store.split_at(store.len() - 32);
+    let offset = u64::from_le_bytes(trailer[..8].try_into().unwrap());
+    let (arrays, index) = before.split_at(offset as usize);
+    let mut index = serde_json::from_slice(index).unwrap();
+    change(&mut index);
+    let index = serde_json::to_vec(&index).unwrap();
+    let numbers = [offset, index.len() as u64, xxh3_64(&index)].map(u64::to_le_bytes);
+    [arrays, &index, numbers.as_flattened(), &trailer[24..]].concat()
+}
+
+#[test]
+fn a_store_that_is_wrong_about_its_row_numbers_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, store] = ["data.svm", "data.store"].map(|name| folder.path().join(name));
+    let opened = |whole: &[u8], field: &str, value: Value| {
+        std::fs::write(&store, with_index(whole, |index| index[field] = value)).unwrap();
+        Store::open(&store).map(drop).map_err(|error| error.to_string())
+    };
+    for (rows, right, wrong, reason) in [
+        (100, 2, 4, "its parts do not fit together"),
+        (65_537, 4, 2, "2 bytes are too few for the numbers of 65537 rows"),
+    ] {
+        std::fs::write(&text, svmlight(rows, 8, |_| "1".to_owned())).unwrap();
+        converted(&text, &store, 1 << 30, Some(2));
+        let whole = std::fs::read(&store).unwrap();
+        assert_eq!(opened(&whole, "row_bytes", json!(right)), Ok(()));
+        let refused = |field: &str, value: Value, reason: &str| {
+            let error = opened(&whole, field, value).unwrap_err();
+            assert!(error.contains("a strange store") && error.contains(reason), "{error}");
+        };
+        refused("row_bytes", json!(wrong), reason);
+        refused("row_bytes", json!(3), "numbers of 3 bytes, neither 2 nor 4");
+        refused("row_bytes", json!(258), "258");
+        refused("row_bytes", Value::Null, "null");
+        if right == 2 {
+            refused("rows", json!(65_537), "too few");
+            // No row is the last one any more.
+            refused("rows", json!(rows - 1), "do not fit together");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use crate::kernels::Number;
+use crate::kernels::{Number, RowNumber};
 
 /// Which level a value has. Only 0 itself has level 0, so that sparse data stay sparse.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +54,7 @@ impl Bins {
     }
 
     /// Adds `v[rows[k]]` to the level of every value `x[k]`.
-    pub(crate) fn add<T: Number>(&self, rows: &[u32], x: &[T], v: &[f64], sums: &mut [Lanes]) {
+    pub(crate) fn add<R: RowNumber, T: Number>(&self, rows: &[R], x: &[T], v: &[f64], sums: &mut [Lanes]) {
         if self.power == 1.0 {
             add_up(rows, x, |x| self.level(x.abs()), v, sums);
         } else {
@@ -76,12 +76,18 @@ impl Bins {
 const TOGETHER: usize = 64;
 
 #[multiversion(targets("x86_64+avx2"))]
-fn add_up<T: Number, L: Fn(f64) -> u64>(rows: &[u32], x: &[T], level: L, v: &[f64], sums: &mut [Lanes]) {
+fn add_up<R: RowNumber, T: Number, L: Fn(f64) -> u64>(
+    rows: &[R],
+    x: &[T],
+    level: L,
+    v: &[f64],
+    sums: &mut [Lanes],
+) {
     let mut levels = [0; TOGETHER];
     for (rows, x) in rows.chunks(TOGETHER).zip(x.chunks(TOGETHER)) {
         levels.iter_mut().zip(x).for_each(|(l, x)| *l = level(x.wide()));
         for (k, (&i, &level)) in rows.iter().zip(&levels).enumerate() {
-            sums[level as usize][k % LANES] += v[i as usize];
+            sums[level as usize][k % LANES] += v[i.at()];
         }
     }
 }

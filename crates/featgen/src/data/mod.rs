@@ -10,6 +10,7 @@ mod labels;
 pub mod read;
 mod sparse;
 pub mod store;
+mod width;
 mod write;
 
 use std::ops::Range;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Bins, Column, Columns, Lanes};
 use crate::error::{Error, Result};
-use crate::kernels;
+use crate::kernels::{self, RowNumber};
 
 /// The values of sparse storage, in the narrowest form that holds them exactly.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,19 +175,20 @@ impl Columns for Sparse {
     }
 }
 
-/// Compressed sparse columns over borrowed arrays: what [`Sparse`] holds, or arrays of another program.
+/// Compressed sparse columns over borrowed arrays: what [`Sparse`] holds, a store, or arrays of another program. Row
+/// numbers are `u32`, or `u16` where those suffice.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SparseView<'a> {
+pub struct SparseView<'a, R = u32> {
     rows: usize,
     dimension: u64,
     /// `None` if every feature has a column, empty or not.
     ids: Option<&'a [u64]>,
     pointers: &'a [u64],
-    indices: &'a [u32],
+    indices: &'a [R],
     values: ValuesView<'a>,
 }
 
-impl<'a> SparseView<'a> {
+impl<'a, R: RowNumber> SparseView<'a, R> {
     /// From its parts. `ids` increase, and may be left out if every feature has a column; column `k` holds rows
     /// `indices[pointers[k]..pointers[k + 1]]`, increasing.
     pub fn new(
@@ -195,7 +196,7 @@ impl<'a> SparseView<'a> {
         dimension: u64,
         ids: Option<&'a [u64]>,
         pointers: &'a [u64],
-        indices: &'a [u32],
+        indices: &'a [R],
         values: ValuesView<'a>,
     ) -> Result<Self> {
         let wrong = |what: &str| Err(Error::Data(format!("sparse columns: {what}")));
@@ -222,7 +223,7 @@ impl<'a> SparseView<'a> {
         }
         let increasing =
             |w: &[u64]| indices[w[0] as usize..w[1] as usize].windows(2).all(|pair| pair[0] < pair[1]);
-        if !pointers.windows(2).all(increasing) || indices.iter().any(|&i| i as usize >= rows) {
+        if !pointers.windows(2).all(increasing) || indices.iter().any(|&i| i.at() >= rows) {
             return wrong("rows of a column must increase and exist");
         }
         Ok(Self { rows, dimension, ids, pointers, indices, values })
@@ -234,14 +235,14 @@ impl<'a> SparseView<'a> {
         dimension: u64,
         ids: Option<&'a [u64]>,
         pointers: &'a [u64],
-        indices: &'a [u32],
+        indices: &'a [R],
         values: ValuesView<'a>,
     ) -> Self {
         Self { rows, dimension, ids, pointers, indices, values }
     }
 
     /// The rows of all stored values, column after column.
-    pub(super) fn indices(&self) -> &'a [u32] {
+    pub(super) fn indices(&self) -> &'a [R] {
         self.indices
     }
 
@@ -259,7 +260,7 @@ impl<'a> SparseView<'a> {
     pub fn to_rows(&self) -> SparseRows {
         let mut pointers = vec![0u64; self.rows + 1];
         for &i in self.indices {
-            pointers[i as usize + 1] += 1;
+            pointers[i.at() + 1] += 1;
         }
         for i in 0..self.rows {
             pointers[i + 1] += pointers[i];
@@ -269,7 +270,7 @@ impl<'a> SparseView<'a> {
         let mut from = vec![0u64; self.indices.len()];
         for position in 0..self.len() {
             for k in self.range(position) {
-                let slot = &mut next[self.indices[k] as usize];
+                let slot = &mut next[self.indices[k].at()];
                 positions[*slot as usize] = position as u32;
                 from[*slot as usize] = k as u64;
                 *slot += 1;
@@ -284,7 +285,7 @@ impl<'a> SparseView<'a> {
     }
 }
 
-impl Columns for SparseView<'_> {
+impl<R: RowNumber> Columns for SparseView<'_, R> {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -338,7 +339,7 @@ impl Columns for SparseView<'_> {
         let one = |position: usize| {
             let mut sums = [0.0; 2];
             for k in self.range(position) {
-                let (v, x) = (v[self.indices[k] as usize], self.values.get(k));
+                let (v, x) = (v[self.indices[k].at()], self.values.get(k));
                 // Each has a part, be it 0: there is nothing to guess, and both sums are under way at once.
                 sums[0] += v.max(0.0) * x * x;
                 sums[1] += (-v).max(0.0) * x * x;
@@ -366,11 +367,11 @@ impl Columns for SparseView<'_> {
         let at = self.range(position);
         let rows = &self.indices[at.clone()];
         match self.values {
-            ValuesView::Ones => rows.iter().for_each(|&row| counts[row as usize] += 1),
+            ValuesView::Ones => rows.iter().for_each(|&row| counts[row.at()] += 1),
             _ => rows
                 .iter()
                 .zip(at)
-                .for_each(|(&row, k)| counts[row as usize] += u32::from(self.values.get(k) != 0.0)),
+                .for_each(|(&row, k)| counts[row.at()] += u32::from(self.values.get(k) != 0.0)),
         }
     }
 
@@ -380,7 +381,7 @@ impl Columns for SparseView<'_> {
         if at.len() > most {
             return false;
         }
-        out.extend(at.map(|k| (self.indices[k], self.values.get(k))));
+        out.extend(at.map(|k| (self.indices[k].wide(), self.values.get(k))));
         true
     }
 
@@ -391,7 +392,7 @@ impl Columns for SparseView<'_> {
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         let copy = |&position: &usize| {
             let at = self.range(position);
-            let rows = self.indices[at.clone()].to_vec();
+            let rows = self.indices[at.clone()].iter().map(|row| row.wide()).collect();
             Column::Sparse { rows, values: at.map(|k| self.values.get(k)).collect() }
         };
         positions.iter().map(copy).collect()

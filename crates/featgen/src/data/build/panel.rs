@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use memmap2::{MmapMut, MmapOptions};
 
 use super::dictionary::Dictionary;
+use crate::data::width::Width;
 use crate::error::{Error, Result};
 use crate::kernels::Number;
 
@@ -59,32 +60,12 @@ impl ValueKind {
     }
 }
 
-/// How many bytes the keys of a run take.
-#[derive(Debug, Clone, Copy)]
-enum KeyWidth {
-    Two,
-    Four,
-}
-
-impl KeyWidth {
-    fn of(largest: u64) -> Self {
-        if u16::try_from(largest).is_ok() { Self::Two } else { Self::Four }
-    }
-
-    fn bytes(self) -> usize {
-        match self {
-            Self::Two => 2,
-            Self::Four => 4,
-        }
-    }
-}
-
 /// Consecutive entries of a panel, held in one way: keys, then rows, then values, each from a multiple of eight bytes.
 struct Run {
     begin: usize,
     length: usize,
     first_row: u32,
-    keys: KeyWidth,
+    keys: Width,
     /// Whether keys are numbers of the panel's dictionary, not ids relative to the panel.
     numbered: bool,
     values: ValueKind,
@@ -130,10 +111,10 @@ impl Slab {
     fn for_each(&self, mut key: impl FnMut(u64) -> usize, mut visit: impl FnMut(usize, u32, f64)) {
         for run in &self.runs {
             match (run.keys, run.numbered) {
-                (KeyWidth::Two, true) => self.walk(run, |k: u16| usize::from(k), &mut visit),
-                (KeyWidth::Four, true) => self.walk(run, |k: u32| k as usize, &mut visit),
-                (KeyWidth::Two, false) => self.walk(run, |id: u16| key(u64::from(id)), &mut visit),
-                (KeyWidth::Four, false) => self.walk(run, |id: u32| key(u64::from(id)), &mut visit),
+                (Width::Two, true) => self.walk(run, |k: u16| usize::from(k), &mut visit),
+                (Width::Four, true) => self.walk(run, |k: u32| k as usize, &mut visit),
+                (Width::Two, false) => self.walk(run, |id: u16| key(u64::from(id)), &mut visit),
+                (Width::Four, false) => self.walk(run, |id: u32| key(u64::from(id)), &mut visit),
             }
         }
     }
@@ -163,8 +144,8 @@ impl Slab {
 
     fn write_keys(&mut self, run: &Run, keys: impl ExactSizeIterator<Item = u64>) {
         match run.keys {
-            KeyWidth::Two => self.write(run.begin, keys.map(|key| key as u16)),
-            KeyWidth::Four => self.write(run.begin, keys.map(|key| key as u32)),
+            Width::Two => self.write(run.begin, keys.map(|key| key as u16)),
+            Width::Four => self.write(run.begin, keys.map(|key| key as u32)),
         }
     }
 }
@@ -239,7 +220,7 @@ impl Panel {
         let numbers = self.numbers(largest, base, ids);
         let largest_key =
             self.dictionary.as_ref().filter(|_| numbers.is_some()).map_or(largest, |d| d.len() as u64);
-        let (keys, numbered) = (KeyWidth::of(largest_key), numbers.is_some());
+        let (keys, numbered) = (Width::of(largest_key), numbers.is_some());
         let mut run = Run { begin: 0, length: ids.len(), first_row, keys, numbered, values: kind };
         let slab = self.slab_with(run.end())?;
         run.begin = slab.used;

@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::format::Kind;
+use super::format::{Kind, row_width};
 use super::runs::Runs;
 use super::write::{Plan, Share, StoreWriter};
 use crate::data::read::{Part, Reader};
+use crate::data::width::Width;
 use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView};
 use crate::error::{Error, Result};
 use crate::files::WholeFile;
@@ -173,10 +174,11 @@ fn write(
 ) -> Result<Converted> {
     let runs = source.runs();
     let (values, sparse) = (source.kind()?, source.is_sparse());
-    let shares = shares(&mut *source, values, sparse, options.shards)?;
+    let row_width = row_width(rows);
+    let shares = shares(&mut *source, values, sparse.then_some(row_width), options.shards)?;
     let all: u64 = shares.iter().map(|share| share.columns).sum();
     let (nonzeros, shards) = (shares.iter().map(|share| share.values).sum(), shares.len());
-    let mut writer = StoreWriter::new(file, Plan { rows, dimension, values, sparse, shares })?;
+    let mut writer = StoreWriter::new(file, Plan { rows, dimension, values, row_width, sparse, shares })?;
     let (mut columns, mut entries) = (0, 0);
     source.columns(values, &mut |step| match step {
         Step::Column(id, length) => {
@@ -213,7 +215,7 @@ impl Dataset {
 pub(super) enum Step<'a> {
     /// The id of a column, and how many values it has.
     Column(u64, u64),
-    /// Bytes of row numbers (none in dense data) and of values.
+    /// Bytes of row numbers, 32 bits each (none in dense data), and of values.
     Entries(&'a [u8], &'a [u8]),
 }
 
@@ -236,14 +238,15 @@ pub(super) trait ColumnSource {
     }
 }
 
-/// Cuts columns into shards of about the same size.
+/// Cuts columns into shards of about the same size. Only sparse ones have row numbers.
 fn shares(
     source: &mut dyn ColumnSource,
     kind: Kind,
-    sparse: bool,
+    row_width: Option<Width>,
     count: Option<usize>,
 ) -> Result<Vec<Share>> {
-    let bytes = |length: u64| (if sparse { 16 + 4 * length } else { 0 }) + kind.size() * length;
+    let around = |length: u64| row_width.map_or(0, |width| 16 + width.bytes() as u64 * length);
+    let bytes = |length: u64| around(length) + kind.size() * length;
     let mut total = 0;
     source.lengths(&mut |_, length| total += bytes(length))?;
     let count = count.unwrap_or(total.div_ceil(SHARD_BYTES) as usize).max(1) as u128;

@@ -14,6 +14,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::data::width::Width;
+
 pub(super) const MAGIC: &[u8; 8] = b"featgenS";
 const END_MAGIC: &[u8; 8] = b"Sfeatgen";
 const VERSION: u32 = 1;
@@ -93,6 +95,8 @@ pub(super) struct Index {
     pub(super) dimension: u64,
     pub(super) nonzeros: u64,
     pub(super) values: Kind,
+    /// Bytes of each row number in sparse shards.
+    pub(super) row_bytes: Width,
     pub(super) shards: Vec<Shard>,
     /// Classes in order; empty without labels.
     pub(super) classes: Vec<String>,
@@ -112,6 +116,11 @@ impl Index {
         let shards = self.shards.iter().flat_map(Shard::sections);
         shards.chain([self.labels, self.weights, self.names].into_iter().flatten())
     }
+}
+
+/// How row numbers are kept where there are so many rows.
+pub(super) fn row_width(rows: u64) -> Width {
+    Width::of(rows.saturating_sub(1))
 }
 
 /// The first bytes of every store.
@@ -157,6 +166,10 @@ pub(super) fn index(file: &[u8]) -> Result<Index, String> {
         return Err("the store is damaged: its index does not have the checksum it should".into());
     }
     let index: Index = serde_json::from_slice(bytes).map_err(|e| format!("a strange store: {e}"))?;
+    if index.row_bytes < row_width(index.rows) {
+        let (rows, bytes) = (index.rows, index.row_bytes.bytes());
+        return Err(format!("a strange store: {bytes} bytes are too few for the numbers of {rows} rows"));
+    }
     let mut extents: Vec<Range<u64>> = Vec::new();
     for section in index.sections() {
         extents.push(section.extent().ok_or_else(incomplete)?);

@@ -20,11 +20,16 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
+use super::width::Width;
 use super::{Bins, Column, Columns, Dataset, Dense, Labels, Lanes, Layout, Names, SparseView, ValuesView};
 use crate::error::{Error, Result};
+use crate::kernels::RowNumber;
 
 /// The bytes that a store begins with.
 pub(crate) const MAGIC: &[u8] = format::MAGIC;
+
+/// Why nothing can be wrong with the arrays of an open store.
+const CHECKED: &str = "checked when the store was opened";
 
 /// A store, open and checked.
 pub struct Store {
@@ -112,14 +117,10 @@ impl Store {
         let rows = usize::try_from(self.index.rows).ok()?;
         let columns = usize::try_from(shard.columns).ok()?;
         match shard.sparse {
-            Some(sections) => {
-                let (ids, pointers, indices) = self.sparse_arrays(&sections)?;
-                let values = self.values(shard)?;
-                (ids.len() == columns && columns > 0).then_some(())?;
-                let view =
-                    SparseView::new(rows, self.index.dimension, Some(ids), pointers, indices, values).ok()?;
-                Some(Box::new(view))
-            }
+            Some(sections) => match self.index.row_bytes {
+                Width::Two => Some(Box::new(self.checked_sparse::<u16>(shard, &sections)?)),
+                Width::Four => Some(Box::new(self.checked_sparse::<u32>(shard, &sections)?)),
+            },
             None => match self.values(shard)? {
                 ValuesView::Ones => None,
                 ValuesView::F32(x) => Some(Box::new(Dense::new(x, rows, columns, Layout::ColumnMajor).ok()?)),
@@ -128,7 +129,27 @@ impl Store {
         }
     }
 
-    fn sparse_arrays(&self, sections: &SparseSections) -> Option<(&[u64], &[u64], &[u32])> {
+    /// A sparse shard's columns, likewise, looked at through row numbers as wide as they are.
+    fn checked_sparse<R: RowNumber + Pod>(
+        &self,
+        shard: &Shard,
+        sections: &SparseSections,
+    ) -> Option<SparseView<'_, R>> {
+        let (rows, dimension) = (usize::try_from(self.index.rows).ok()?, self.index.dimension);
+        let (ids, pointers, indices) = self.sparse_arrays(sections)?;
+        (ids.len() as u64 == shard.columns && !ids.is_empty()).then_some(())?;
+        SparseView::new(rows, dimension, Some(ids), pointers, indices, self.values(shard)?).ok()
+    }
+
+    /// The same, known to be right.
+    fn sparse<R: RowNumber + Pod>(&self, shard: &Shard, sections: &SparseSections) -> SparseView<'_, R> {
+        let (rows, dimension) = (self.index.rows as usize, self.index.dimension);
+        let (ids, pointers, indices) = self.sparse_arrays(sections).expect(CHECKED);
+        let values = self.values(shard).expect(CHECKED);
+        SparseView::trusted(rows, dimension, Some(ids), pointers, indices, values)
+    }
+
+    fn sparse_arrays<R: Pod>(&self, sections: &SparseSections) -> Option<(&[u64], &[u64], &[R])> {
         Some((self.array(&sections.ids)?, self.array(&sections.pointers)?, self.array(&sections.rows)?))
     }
 
@@ -148,24 +169,21 @@ impl Store {
     /// Calls `f` with the columns of shard `s`.
     fn with<R>(&self, s: usize, f: impl FnOnce(&dyn Columns) -> R) -> R {
         let shard = &self.index.shards[s];
-        let checked = "checked when the store was opened";
-        let rows = self.index.rows as usize;
         match shard.sparse {
-            Some(sections) => {
-                let (ids, pointers, indices) = self.sparse_arrays(&sections).expect(checked);
-                let values = self.values(shard).expect(checked);
-                f(&SparseView::trusted(rows, self.index.dimension, Some(ids), pointers, indices, values))
-            }
+            Some(sections) => match self.index.row_bytes {
+                Width::Two => f(&self.sparse::<u16>(shard, &sections)),
+                Width::Four => f(&self.sparse::<u32>(shard, &sections)),
+            },
             None => {
-                let columns = shard.columns as usize;
-                match self.values(shard).expect(checked) {
+                let (rows, columns) = (self.index.rows as usize, shard.columns as usize);
+                match self.values(shard).expect(CHECKED) {
                     ValuesView::F64(x) => {
-                        f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(checked))
+                        f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(CHECKED))
                     }
                     ValuesView::F32(x) => {
-                        f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(checked))
+                        f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(CHECKED))
                     }
-                    ValuesView::Ones => unreachable!("{checked}"),
+                    ValuesView::Ones => unreachable!("{CHECKED}"),
                 }
             }
         }
@@ -238,6 +256,11 @@ impl Store {
             Kind::F32 => "32-bit floats",
             Kind::F64 => "64-bit floats",
         }
+    }
+
+    /// How many bytes each row number takes; dense columns have none.
+    pub fn row_bytes(&self) -> Option<usize> {
+        (!self.is_dense()).then_some(self.index.row_bytes.bytes())
     }
 
     /// Whether columns hold a value for every row.

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::format::{self, ALIGNMENT, Index, Kind, Section, Shard, SparseSections};
+use crate::data::width::Width;
 use crate::data::{Labels, Names};
 use crate::error::Result;
 use crate::files::WholeFile;
@@ -26,6 +27,7 @@ pub(super) struct Plan {
     pub(super) rows: u64,
     pub(super) dimension: u64,
     pub(super) values: Kind,
+    pub(super) row_width: Width,
     pub(super) sparse: bool,
     pub(super) shares: Vec<Share>,
 }
@@ -77,12 +79,15 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Adds bytes to the row numbers and to the values of the column begun last.
+    /// Adds row numbers, each in 32 bits, and bytes of values to the column begun last.
     pub(super) fn entries(&mut self, rows: &[u8], values: &[u8]) -> Result<()> {
         let arrays = self.current.as_mut().expect("a column was begun");
         let mut write = || -> io::Result<()> {
             if let Some([_, _, array]) = &mut arrays.sparse {
-                array.push(rows)?;
+                match self.plan.row_width {
+                    Width::Two => array.push(bytemuck::cast_slice(&narrowed(rows)))?,
+                    Width::Four => array.push(rows)?,
+                }
             }
             arrays.values.push(values)
         };
@@ -101,7 +106,7 @@ impl StoreWriter {
             false => None,
             true => {
                 let (ids, pointers) = (array(8 * share.columns)?, array(8 * (share.columns + 1))?);
-                Some([ids, pointers, array(4 * share.values)?])
+                Some([ids, pointers, array(self.plan.row_width.bytes() as u64 * share.values)?])
             }
         };
         let values = array(self.plan.values.size() * share.values)?;
@@ -146,6 +151,7 @@ impl StoreWriter {
             dimension: self.plan.dimension,
             nonzeros: self.plan.shares.iter().map(|share| share.values).sum(),
             values: self.plan.values,
+            row_bytes: self.plan.row_width,
             shards: std::mem::take(&mut self.shards),
             classes: labels.classes().to_vec(),
             labels: labels_section,
@@ -163,6 +169,11 @@ impl StoreWriter {
         array.push(bytes)?;
         array.end()
     }
+}
+
+/// Row numbers of 32 bits that are known to need 16 only.
+fn narrowed(rows: &[u8]) -> Vec<u16> {
+    rows.as_chunks().0.iter().map(|&row| u32::from_le_bytes(row) as u16).collect()
 }
 
 /// An array being written at its place.
