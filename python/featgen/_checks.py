@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
+from os import PathLike, fsdecode, fspath
 from typing import Any
 
 
@@ -26,6 +27,15 @@ def real(name: str, value: Any) -> float | None:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise ValueError(f"{name}: must be a number, not {value!r}")
     return float(value)
+
+
+def path(name: str, value: Any) -> str | None:
+    """A path as text, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, (str, PathLike)) or not fspath(value):
+        raise ValueError(f"{name}: must be a path, not {value!r}")
+    return fsdecode(value)
 
 
 def given(name: str, value: Any) -> Any:

@@ -45,7 +45,7 @@ def fit(
     target: Mapping[str, Any],
     space: Mapping[str, Any] | None,
     options: Mapping[str, Any],
-    on_round: Callable[[dict[str, Any]], Any] | None = None,
+    listeners: Mapping[str, Callable[[dict[str, Any]], Any] | None],
 ) -> tuple[Model, BaseException | None]: ...
 def convert(
     data: str | PathLike[str],

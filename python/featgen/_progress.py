@@ -32,6 +32,14 @@ def reporter(verbose: int, wanted: int | None = None) -> Iterator[Callable[[Roun
         yield lambda round: print(_line(round), file=sys.stderr, flush=True)
 
 
+def going_on(round: Round) -> None:
+    """Says that a run goes on from its checkpoint after this round."""
+    rounds = "1 round" if round["round"] == 1 else f"{round['round']} rounds"
+    print(
+        f"going on from the checkpoint: {rounds}, {round['selected']} selected", file=sys.stderr, flush=True
+    )
+
+
 def _closed(moving: _Moving) -> Iterator[_Moving]:
     try:
         yield moving

@@ -27,8 +27,8 @@ from sklearn.utils.validation import (
 )
 
 from . import _featgen, _html, _input, spaces
-from ._checks import given, integer, one_of, real
-from ._progress import reporter
+from ._checks import given, integer, one_of, path, real
+from ._progress import going_on, reporter
 from ._store import Store, as_values
 
 __all__ = ["FGMClassifier", "FGMSelector", "load"]
@@ -75,6 +75,7 @@ class _Machine(SelectorMixin, BaseEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> None:
         self.n_features = n_features
         self.budget = budget
@@ -94,6 +95,7 @@ class _Machine(SelectorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     # Fitting
 
@@ -113,7 +115,8 @@ class _Machine(SelectorMixin, BaseEstimator):
         Returns
         -------
         self : object
-            The fitted estimator. After Ctrl-C it holds what was reached, and KeyboardInterrupt is raised.
+            The fitted estimator. After Ctrl-C it holds what was reached, and KeyboardInterrupt is raised; with a
+            ``checkpoint``, the next fit goes on from there.
         """
         X, y = self._stored(X, y) if isinstance(X, Store) else validate_data(self, X, y, **_input.ACCEPTED)
         classes, second = _two_classes(y)
@@ -129,8 +132,11 @@ class _Machine(SelectorMixin, BaseEstimator):
         options = self._options()
         names = None if names is None else list(names)
         with reporter(self.verbose, self.n_features) as report:
-            on_round = _both(report, self.callback)
-            model, broken_off = _featgen.fit(_input.matrix(X), names, target, space, options, on_round)
+            listeners = {
+                "round": _both(report, self.callback),
+                "resumed": going_on if self.verbose else None,
+            }
+            model, broken_off = _featgen.fit(_input.matrix(X), names, target, space, options, listeners)
         self._keep(model, classes)
         if broken_off is not None:
             raise broken_off
@@ -179,6 +185,7 @@ class _Machine(SelectorMixin, BaseEstimator):
             "debias": real("debias", self.debias),
             "solver": one_of("solver", self.solver, _SOLVERS),
             "threads": _threads(self.n_jobs),
+            "checkpoint": path("checkpoint", self.checkpoint),
         }
 
     def _weights(
@@ -533,6 +540,12 @@ _PARAMETERS = """
     callback : callable, default=None
         Called after every round with a dictionary as in ``rounds_``. If it returns something true, the run ends with
         the round after it.
+    checkpoint : str or path-like, default=None
+        A file in which the run is kept after every round. A fit that finds the file goes on from it and ends with the
+        same model, bit for bit, as if nothing had ended the run; the file stays. It is an error if the file is of other
+        data or parameters: only ``debias``, ``n_jobs`` and rules that would not have ended the run before may be
+        others. So it is for a single fit: in cross-validation or a grid search, every fit has other data and all but
+        the first would be refused.
 """
 
 _ATTRIBUTES = """

@@ -155,6 +155,17 @@ def test_files_that_are_no_models(tmp_path):
             featgen.load(path)
 
 
+def test_errors_call_parameters_as_they_are_called_here(tmp_path, data):
+    table, groups = tmp_path / "a --cost.csv", tmp_path / "b --cost.txt"
+    table.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"a --cost.csv:1:1: .* the labels \(label\); "):
+        featgen.convert(table, tmp_path / "store")
+    # What is quoted stays as it is.
+    groups.write_text("g: --cost\n")
+    with pytest.raises(ValueError, match="b --cost.txt:1:4: `--cost` is neither "):
+        FGMClassifier(groups=groups).fit(*data)
+
+
 def test_only_fitted_models_are_saved(tmp_path):
     with pytest.raises(NotFittedError):
         FGMClassifier().save(tmp_path / "model.json")

@@ -197,5 +197,6 @@ def test_defaults_are_those_of_the_interface():
         "debias": None,
         "n_jobs": None,
         "verbose": 0,
+        "checkpoint": None,
     }
     assert expected.items() <= FGMClassifier().get_params().items()

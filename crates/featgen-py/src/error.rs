@@ -13,14 +13,36 @@ pub(crate) fn raise(error: Error) -> PyErr {
             None => PyOSError::new_err(format!("{path}: {source}")),
         },
         Error::Parameter { name, reason } => PyValueError::new_err(format!("{}: {reason}", parameter(name))),
-        other => PyValueError::new_err(other.to_string()),
+        Error::Input { place, reason } => {
+            PyValueError::new_err(format!("{place}: {}", with_parameters(&reason)))
+        }
+        other => PyValueError::new_err(with_parameters(&other.to_string())),
     }
+}
+
+/// A text with parameters for the command's options: `--max-rounds 2` becomes `max_rounds 2`.
+fn with_parameters(text: &str) -> String {
+    let mut parts = text.split("--");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        // Elsewhere, dashes are part of something quoted.
+        match !name.is_empty() && said.ends_with([' ', '(']) {
+            true => said += &parameter(name),
+            false => said.extend(["--", name]),
+        }
+        said += rest;
+    }
+    said
 }
 
 fn parameter(name: &str) -> String {
     match name {
         "cost" => "C".into(),
         "features" => "n_features".into(),
+        "group-weight" => "weight".into(),
+        "no-shift" => "fit_intercept=False".into(),
         "threads" => "n_jobs".into(),
         "weights" => "sample_weight".into(),
         other => other.replace('-', "_"),

@@ -1,5 +1,7 @@
-//! A run, with Python free meanwhile: rounds are reported to it, Ctrl-C is asked for ten times a second.
+//! A run, with Python free meanwhile: it is told what happens, Ctrl-C is asked for ten times a second.
 
+use std::ffi::CString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -11,7 +13,7 @@ use featgen::model::Round;
 use featgen::space::{FeatureSpace, Inputs, Watch};
 use featgen::{Error, LinearSpace, Machine, loss};
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 
 use crate::error::raise;
@@ -38,6 +40,15 @@ pub(crate) struct Options {
     debias: Option<f64>,
     solver: String,
     threads: usize,
+    checkpoint: Option<PathBuf>,
+}
+
+/// Who is told, with a round, that it has ended, or that a run goes on from a checkpoint after it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Listeners {
+    round: Option<Py<PyAny>>,
+    resumed: Option<Py<PyAny>>,
 }
 
 /// The two classes, who is of the second, how often each instance counts, and what its errors weigh then.
@@ -53,7 +64,6 @@ pub(crate) struct Target<'py> {
 /// Selects features and fits them. Returns the model and, if the run was broken off by an exception, that exception:
 /// the model is then what was reached.
 #[pyfunction]
-#[pyo3(signature = (x, names, target, space, options, on_round = None))]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
     x: Matrix<'py>,
@@ -61,7 +71,7 @@ pub(crate) fn fit<'py>(
     target: Target<'py>,
     space: Option<Space>,
     options: Options,
-    on_round: Option<Py<PyAny>>,
+    listeners: Listeners,
 ) -> PyResult<(Model, Option<PyErr>)> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let watch = Watch::new(Arc::clone(&interrupted));
@@ -74,13 +84,13 @@ pub(crate) fn fit<'py>(
     let columns = &*columns;
     py.detach(|| {
         std::thread::scope(|scope| {
-            let (report, rounds) = sync_channel(0);
+            let (report, news) = sync_channel(0);
             let (reply, replies) = sync_channel(0);
             let work = {
                 let (labels, space, machine) = (&labels, space.as_ref(), &machine);
                 let inputs = Inputs::called(columns, &names).watched(&watch);
                 move || {
-                    let mut reporter = Reporter { report, replies };
+                    let mut reporter = Reporter { report, replies, not_saved: false };
                     let build = |inputs| match space {
                         Some(space) => space.over(inputs, counts),
                         None => Ok(Box::new(LinearSpace::from(inputs)) as Box<dyn FeatureSpace + '_>),
@@ -89,9 +99,14 @@ pub(crate) fn fit<'py>(
                 }
             };
             let worker = scope.spawn(work);
-            let broken_off = attend(&rounds, &reply, on_round.as_ref(), &interrupted);
+            let broken_off = attend(&news, &reply, &listeners, &interrupted);
             let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
-            Ok((Model::new(model.map_err(raise)?), broken_off))
+            match (model, broken_off) {
+                (Ok(model), broken_off) => Ok((Model::new(model), broken_off)),
+                // Broken off before there was a model: the engine says only that, the exception why.
+                (Err(_), Some(broken_off)) => Err(broken_off),
+                (Err(error), None) => Err(raise(error)),
+            }
         })
     })
 }
@@ -112,27 +127,75 @@ fn run<'a>(
     machine.fit_observed(&*space, labels, reporter)
 }
 
-/// Sends every round to the thread that Python waits in, and goes on when it has been looked at.
-struct Reporter {
-    report: SyncSender<Round>,
-    replies: Receiver<()>,
+/// What happens in a run.
+enum News {
+    Round(Round),
+    Resumed(Round),
+    NotSaved(String),
 }
 
-impl Observer for Reporter {
-    fn round(&mut self, round: &Round) {
-        if self.report.send(round.clone()).is_ok() {
+/// Sends all news to the thread that Python waits in, and goes on when they have been looked at.
+struct Reporter {
+    report: SyncSender<News>,
+    replies: Receiver<()>,
+    /// Whether it was said that a checkpoint could not be written: once is enough.
+    not_saved: bool,
+}
+
+impl Reporter {
+    fn tell(&self, news: News) {
+        if self.report.send(news).is_ok() {
             // Nobody there to answer is an answer too.
             let _ = self.replies.recv();
         }
     }
 }
 
-/// Hands rounds to `on_round` and looks for Ctrl-C until the run ends. Returns the first exception; it, or a true value
-/// returned by `on_round`, sets `interrupted`.
+impl Observer for Reporter {
+    fn round(&mut self, round: &Round) {
+        self.tell(News::Round(round.clone()));
+    }
+
+    fn resumed(&mut self, rounds: &[Round]) {
+        if let Some(last) = rounds.last() {
+            self.tell(News::Resumed(last.clone()));
+        }
+    }
+
+    fn not_saved(&mut self, error: &Error) {
+        if !std::mem::replace(&mut self.not_saved, true) {
+            self.tell(News::NotSaved(error.to_string()));
+        }
+    }
+}
+
+impl Listeners {
+    /// Hands news on. Returns whether the run is to end.
+    fn hear(&self, py: Python<'_>, news: &News) -> PyResult<bool> {
+        let (listener, round) = match news {
+            News::Round(round) => (&self.round, round),
+            News::Resumed(round) => (&self.resumed, round),
+            News::NotSaved(reason) => return warn_not_saved(py, reason).map(|()| false),
+        };
+        match listener {
+            Some(listener) => listener.call1(py, (round_dict(py, round)?,))?.is_truthy(py),
+            None => Ok(false),
+        }
+    }
+}
+
+fn warn_not_saved(py: Python<'_>, reason: &str) -> PyResult<()> {
+    let text = format!("the run goes on, but its checkpoint cannot be written: {reason}");
+    // Two levels up is whoever called the estimator.
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2)
+}
+
+/// Hands news to the listeners and looks for Ctrl-C until the run ends. Returns the first exception; it, or a true value
+/// returned by a listener, sets `interrupted`.
 fn attend(
-    rounds: &Receiver<Round>,
+    news: &Receiver<News>,
     reply: &SyncSender<()>,
-    on_round: Option<&Py<PyAny>>,
+    listeners: &Listeners,
     interrupted: &AtomicBool,
 ) -> Option<PyErr> {
     let mut broken_off = None;
@@ -146,11 +209,9 @@ fn attend(
         }
     };
     loop {
-        match rounds.recv_timeout(PATIENCE) {
-            Ok(round) => {
-                if let Some(on_round) = on_round {
-                    stop(Python::attach(|py| on_round.call1(py, (round_dict(py, &round)?,))?.is_truthy(py)));
-                }
+        match news.recv_timeout(PATIENCE) {
+            Ok(news) => {
+                stop(Python::attach(|py| listeners.hear(py, &news)));
                 let _ = reply.send(());
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -187,6 +248,9 @@ impl Options {
         }
         if let Some(cost) = self.debias {
             machine = machine.debias(cost);
+        }
+        if let Some(path) = &self.checkpoint {
+            machine = machine.checkpoint(path);
         }
         machine.validate()?;
         Ok(machine)
