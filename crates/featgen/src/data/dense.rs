@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Bins, Column, Columns, Lanes};
+use super::{Bins, Column, Columns, Lanes, RowBlocks};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number};
 
@@ -37,6 +37,14 @@ const BATCH_BYTES: usize = 1 << 19;
 
 /// Data by rows are shared out in about this many bytes.
 const TASK_BYTES: usize = 1 << 27;
+
+/// Data by rows of more bytes are taken for larger than memory, and read by blocks of about so many.
+const LARGE: usize = 1 << 30;
+const BLOCK_BYTES: usize = 1 << 25;
+
+/// Bytes of which one brings in the others; and how many more the system then reads around them.
+const PAGE: usize = 1 << 12;
+const READ_AROUND: usize = 1 << 17;
 
 /// Rows from which the wanted columns are taken together.
 const GATHERED_ROWS: usize = 256;
@@ -93,9 +101,8 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     }
 
     /// Rows whose `v` is 0 (instances that a hinge loss is content with) are not even read.
-    fn dots_by_row(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
-        let read: Vec<usize> = (0..self.rows.len()).filter(|&i| v[i] != 0.0).collect();
+    fn add_rows(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let read: Vec<usize> = rows.filter(|&i| v[i] != 0.0).collect();
         let (together, rest) = read.as_chunks::<{ kernels::ROWS }>();
         for rows in together {
             kernels::add_rows(rows.map(|i| self.row_part(i, &range)), rows.map(|i| v[i]), out);
@@ -103,6 +110,23 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
         for &i in rest {
             kernels::add_scaled(v[i], self.row_part(i, &range), out);
         }
+    }
+}
+
+impl<T: Real, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
+    fn block(&self) -> usize {
+        (BLOCK_BYTES / (self.columns.max(1) * size_of::<T>())).max(kernels::ROWS)
+    }
+
+    fn fetch(&self, rows: Range<usize>) {
+        let all = (self.rows.start + rows.start) * self.columns..(self.rows.start + rows.end) * self.columns;
+        // One thread alone: the system reads ahead best for who goes from the first page to the last.
+        let pages = self.values()[all].iter().step_by(PAGE / size_of::<T>());
+        pages.for_each(|value| _ = std::hint::black_box(*value));
+    }
+
+    fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        self.add_rows(rows, range, v, out);
     }
 }
 
@@ -150,16 +174,24 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         match self.layout {
             Layout::ColumnMajor => self.dots_by_column(range, v, out),
-            Layout::RowMajor => self.dots_by_row(range, v, out),
+            Layout::RowMajor => {
+                out.fill(0.0);
+                self.add_rows(0..self.rows.len(), range, v, out);
+            }
         }
+    }
+
+    fn by_blocks(&self) -> Option<&dyn RowBlocks> {
+        let large = self.rows.len() * self.columns * size_of::<T>() > LARGE;
+        (self.layout == Layout::RowMajor && large).then_some(self)
     }
 
     fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         match self.layout {
             Layout::ColumnMajor => bins.add_dense(self.column(position), v, sums),
             Layout::RowMajor => {
-                let column: Vec<T> =
-                    self.values()[position..].iter().copied().step_by(self.columns).collect();
+                let value = |i: usize| self.values()[i * self.columns + position];
+                let column: Vec<T> = self.rows.clone().map(value).collect();
                 bins.add_dense(&column, v, sums);
             }
         }
@@ -176,8 +208,14 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
             }
             // Some rows at a time: their pages are visited once, and the reads do not wait for each other.
             Layout::RowMajor => {
+                // Where most of what is between them would be read all the same, it is read from the first to the last.
+                let most = positions.len() * READ_AROUND >= self.columns * size_of::<T>();
+                let blocks = self.by_blocks().filter(|_| most);
                 for first in self.rows.clone().step_by(GATHERED_ROWS) {
                     let rows = first..self.rows.end.min(first + GATHERED_ROWS);
+                    if let Some(blocks) = blocks {
+                        blocks.fetch(rows.start - self.rows.start..rows.end - self.rows.start);
+                    }
                     for (column, &j) in columns.iter_mut().zip(positions) {
                         column.extend(rows.clone().map(|i| self.values()[i * self.columns + j].wide()));
                     }

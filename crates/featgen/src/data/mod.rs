@@ -61,6 +61,11 @@ pub trait Columns: Send + Sync {
     /// `out[k] = sum_i v[i] * x[i, range.start + k]`.
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]);
 
+    /// The same data by blocks of rows, where these must be read before any other: of data by rows that may be larger than memory.
+    fn by_blocks(&self) -> Option<&dyn RowBlocks> {
+        None
+    }
+
     /// Copies of the columns at `positions`, in that order.
     fn gather(&self, positions: &[usize]) -> Vec<Column>;
 
@@ -103,6 +108,19 @@ pub trait Columns: Send + Sync {
     fn all_ones(&self) -> bool {
         false
     }
+}
+
+/// Data by rows of which so many at a time are read from disk, for all columns.
+pub trait RowBlocks: Send + Sync {
+    /// Rows that are read at a time.
+    fn block(&self) -> usize;
+
+    /// Has these rows read into memory, from the first to the last.
+    fn fetch(&self, rows: Range<usize>);
+
+    /// Adds to `out[k]` what these rows contribute to [`Columns::dots`]. If all rows are added in order, block after block, the
+    /// sums are the same to the bit.
+    fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]);
 }
 
 /// One feature's values, taken out of a storage.

@@ -1,5 +1,6 @@
 //! The input features, as every space sees them: their columns, their names, and how each pulls at given duals.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -179,16 +180,56 @@ impl<'a> Inputs<'a> {
         merge: impl Fn(T, T) -> T + Sync + Send,
     ) -> Result<Option<T>> {
         let batch = self.columns.batch();
+        let read = self.sums_by_blocks(v)?;
         let one = |k: usize| {
             let range = k * batch..self.columns.len().min((k + 1) * batch);
-            let mut sums = vec![0.0; range.len()];
             self.go_on()?;
-            self.columns.dots(range.clone(), v, &mut sums);
+            let sums = match &read {
+                Some(all) => Cow::Borrowed(&all[range.clone()]),
+                None => {
+                    let mut sums = vec![0.0; range.len()];
+                    self.columns.dots(range.clone(), v, &mut sums);
+                    Cow::Owned(sums)
+                }
+            };
             self.check(range.start, &sums)?;
             Ok(each(range, &sums))
         };
         let batches = self.columns.len().div_ceil(batch);
         (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
+    }
+
+    /// `c_j` of every column, where rows are best read block after block.
+    fn sums_by_blocks(&self, v: &[f64]) -> Result<Option<Vec<f64>>> {
+        let Some(blocks) = self.columns.by_blocks() else { return Ok(None) };
+        let (rows, batch) = (self.rows(), self.columns.batch());
+        let starts = (0..rows).step_by(blocks.block());
+        let read: Vec<Range<usize>> = starts
+            .map(|first| first..rows.min(first + blocks.block()))
+            .filter(|block| v[block.clone()].iter().any(|&v| v != 0.0))
+            .collect();
+        let mut sums = vec![0.0; self.columns.len()];
+        // While a block is added, the next is on its way.
+        for (k, block) in read.iter().enumerate() {
+            self.go_on()?;
+            let fetch = || read.get(k + 1).into_iter().for_each(|next| blocks.fetch(next.clone()));
+            let add = |(k, out): (usize, &mut [f64])| {
+                blocks.add_dots(block.clone(), k * batch..k * batch + out.len(), v, out);
+            };
+            rayon::join(fetch, || sums.par_chunks_mut(batch).enumerate().for_each(add));
+        }
+        Ok(Some(sums))
+    }
+
+    /// `c_j` of every column, `out` of them in a row beginning with `first`.
+    fn sums(&self, first: usize, v: &[f64], out: &mut [f64]) -> Result<()> {
+        let batch = self.columns.batch();
+        out.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
+            let start = first + k * batch;
+            self.go_on()?;
+            self.columns.dots(start..start + out.len(), v, out);
+            Ok(())
+        })
     }
 
     /// `c_j` of one column.
@@ -201,16 +242,16 @@ impl<'a> Inputs<'a> {
 
     /// `c_j^2` of every column by its position.
     pub(super) fn squares(&self, v: &[f64]) -> Result<Vec<f64>> {
-        let batch = self.columns.batch();
-        let mut squares = vec![0.0; self.columns.len()];
-        squares.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
-            let first = k * batch;
-            self.go_on()?;
-            self.columns.dots(first..first + out.len(), v, out);
-            self.check(first, out)?;
-            out.iter_mut().for_each(|c| *c *= *c);
-            Ok::<_, Error>(())
-        })?;
+        let mut squares = match self.sums_by_blocks(v)? {
+            Some(sums) => sums,
+            None => {
+                let mut sums = vec![0.0; self.columns.len()];
+                self.sums(0, v, &mut sums)?;
+                sums
+            }
+        };
+        self.check(0, &squares)?;
+        squares.par_iter_mut().for_each(|c| *c *= *c);
         Ok(squares)
     }
 
@@ -219,22 +260,24 @@ impl<'a> Inputs<'a> {
     /// lost in the rounding of a column's sum is not seen.
     pub fn fingerprint(&self) -> Result<u64> {
         let u: Vec<f64> = (0..self.rows() as u64).map(irregular).collect();
-        let (len, batch) = (self.columns.len(), self.columns.batch());
-        let mut sums = vec![0.0; len.min(TOGETHER)];
         let mut hasher = Xxh3::new();
-        for first in (0..len).step_by(TOGETHER) {
-            let sums = &mut sums[..TOGETHER.min(len - first)];
-            sums.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
-                let start = first + k * batch;
-                self.go_on()?;
-                self.columns.dots(start..start + out.len(), &u, out);
-                Ok::<_, Error>(())
-            })?;
+        let mut add = |first: usize, sums: &[f64]| {
             for (position, sum) in (first..).zip(sums) {
                 hasher.update(&self.columns.id(position).to_le_bytes());
                 // Zero has a sign that means nothing.
                 hasher.update(&(*sum + 0.0).to_le_bytes());
             }
+        };
+        if let Some(sums) = self.sums_by_blocks(&u)? {
+            add(0, &sums);
+            return Ok(hasher.digest());
+        }
+        let len = self.columns.len();
+        let mut sums = vec![0.0; len.min(TOGETHER)];
+        for first in (0..len).step_by(TOGETHER) {
+            let sums = &mut sums[..TOGETHER.min(len - first)];
+            self.sums(first, &u, sums)?;
+            add(first, sums);
         }
         Ok(hasher.digest())
     }
@@ -274,4 +317,97 @@ fn irregular(i: u64) -> f64 {
     x ^= x >> 31;
     // The bits of the fraction, and the exponent of 1.
     f64::from_bits((x >> 12) | 1f64.to_bits())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dense, Layout, RowBlocks};
+
+    const ROWS: usize = 50;
+    const COLUMNS: usize = 130;
+
+    /// A matrix by rows that is read by blocks although it is small.
+    struct Large(Dense<f32, Vec<f32>>);
+
+    impl Columns for Large {
+        fn rows(&self) -> usize {
+            self.0.rows()
+        }
+
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn dimension(&self) -> u64 {
+            self.0.dimension()
+        }
+
+        fn nonzeros(&self) -> u64 {
+            self.0.nonzeros()
+        }
+
+        fn id(&self, position: usize) -> u64 {
+            self.0.id(position)
+        }
+
+        fn position(&self, id: u64) -> Option<usize> {
+            self.0.position(id)
+        }
+
+        fn batch(&self) -> usize {
+            self.0.batch()
+        }
+
+        fn dots(&self, _range: Range<usize>, _v: &[f64], _out: &mut [f64]) {
+            unreachable!("read by blocks");
+        }
+
+        fn by_blocks(&self) -> Option<&dyn RowBlocks> {
+            Some(self)
+        }
+
+        fn gather(&self, positions: &[usize]) -> Vec<Column> {
+            self.0.gather(positions)
+        }
+    }
+
+    impl RowBlocks for Large {
+        fn block(&self) -> usize {
+            7
+        }
+
+        fn fetch(&self, rows: Range<usize>) {
+            self.0.fetch(rows);
+        }
+
+        fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+            self.0.add_dots(rows, range, v, out);
+        }
+    }
+
+    #[test]
+    fn blocks_of_rows_do_not_change_a_bit() {
+        let values: Vec<f32> = (0..ROWS * COLUMNS).map(|k| ((k * k) as f32).sin()).collect();
+        let matrix = || Dense::new(values.clone(), ROWS, COLUMNS, Layout::RowMajor).unwrap();
+        let (whole, large) = (matrix(), Large(matrix()));
+        let (whole, blocks) = (Inputs::over(&whole), Inputs::over(&large));
+        // Some rows do not count; a whole block of them among these.
+        let v: Vec<f64> = (0..ROWS)
+            .map(|i| if i % 3 == 0 || (14..21).contains(&i) { 0.0 } else { (i as f64).cos() })
+            .collect();
+        let bits = |sums: Vec<f64>| sums.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        assert_eq!(bits(blocks.squares(&v).unwrap()), bits(whole.squares(&v).unwrap()));
+        assert_eq!(blocks.fingerprint().unwrap(), whole.fingerprint().unwrap());
+        let pulls = |inputs: &Inputs<'_>| {
+            let each = |range: Range<usize>, sums: &[f64]| vec![(range.start, bits(sums.to_vec()))];
+            let merge = |mut a: Vec<_>, b| {
+                a.extend(b);
+                a.sort();
+                a
+            };
+            inputs.pulls(&v, each, merge).unwrap().unwrap()
+        };
+        assert_eq!(pulls(&blocks), pulls(&whole));
+    }
 }

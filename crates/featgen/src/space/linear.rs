@@ -68,6 +68,7 @@ impl FeatureSpace for LinearSpace<'_> {
 
     fn footprint(&self, selected: usize, threads: usize) -> Footprint {
         let columns = self.inputs.columns();
-        Footprint::of_inputs((8 * threads * columns.batch()) as u64, columns, selected)
+        let sums = if columns.by_blocks().is_some() { columns.len() } else { threads * columns.batch() };
+        Footprint::of_inputs(8 * sums as u64, columns, selected)
     }
 }

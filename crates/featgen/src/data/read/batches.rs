@@ -124,8 +124,8 @@ impl Batches {
         Ok(labelled.end()?)
     }
 
-    /// Hands on all rows with all their columns, as many at a time as hold about so many values. An array in a plain file,
-    /// which takes no memory, is handed on as a whole.
+    /// Hands on all rows with all their columns, as many at a time as hold about so many values. An array by columns in a plain
+    /// file, which takes no memory, is handed on as a whole.
     pub(crate) fn for_each_part<E: From<Error> + Send>(
         self,
         entries: u64,
@@ -150,7 +150,7 @@ impl Batches {
                 }
             }
             Rows::Npy(array) => {
-                let size = if array.is_plain() { usize::MAX } else { size };
+                let size = if array.has_columns_at_hand() { usize::MAX } else { size };
                 array.for_each_batch(size, |columns| hand_on(Part::Dense(columns), None))?;
             }
             Rows::Store(_) => return Err(Error::input(name.as_str(), "this is a store already").into()),

@@ -70,9 +70,9 @@ impl Array {
         self.rows
     }
 
-    /// Whether it can be mapped, as far as can be known without trying.
-    pub(super) fn is_plain(&self) -> bool {
-        self.source.plain_file().is_some()
+    /// Whether columns can be read one after the other from where they are, as far as can be known without trying.
+    pub(super) fn has_columns_at_hand(&self) -> bool {
+        self.layout == Layout::ColumnMajor && self.source.plain_file().is_some()
     }
 
     /// All of it.
