@@ -71,11 +71,15 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     Ok(interrupt::exit_code(model.stopped))
 }
 
-/// Whether data can stay where they are.
-fn is_mapped(path: &Path) -> bool {
+/// Whether data would have to be read into memory; of what cannot be opened, the reader says why.
+fn is_read(path: &Path) -> bool {
+    if path == Path::new("-") {
+        return true;
+    }
+    let Ok(mut file) = File::open(path) else { return false };
     let mut head = [0; 8];
-    let begins = File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
-    begins && (head.starts_with(b"\x93NUMPY") || store::is_store(path))
+    let begins = file.read_exact(&mut head).is_ok();
+    !(begins && (head.starts_with(b"\x93NUMPY") || store::is_store(path)))
 }
 
 /// The training and the test data; both before the work begins, so that mistakes are found early.
@@ -89,7 +93,7 @@ fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Optio
     if let Some((name, _)) = from_input.nth(1) {
         return Err(Error::parameter(name, "standard input can only be read once").into());
     }
-    if args.memory.is_some() && !is_mapped(&args.data) {
+    if args.memory.is_some() && is_read(&args.data) {
         let reason = "these data would be read into memory; `featgen convert` makes a store of them first";
         return Err(Error::parameter("memory", reason).into());
     }

@@ -111,6 +111,7 @@ fn what_is_wrong_is_said() {
     fails("predict model.json bad.store", 1, "bad.store: the store is damaged");
     fails("train bad.store", 1, "bad.store: the store is damaged");
     fails("train a.store --memory 1KB", 2, "a run may need");
+    fails("train missing.store --memory 1GB", 1, "missing.store: No such file");
     fails("train toy.train.svm --memory 1GB", 2, "`featgen convert` makes a store of them first");
     fs::write(folder.join("bare.svm"), "1:1 2:1\n2:3\n").unwrap();
     fails("convert bare.svm b.store", 1, "no label");
