@@ -152,6 +152,8 @@ fn a_bound_on_memory_is_kept_or_refused() {
         let said = String::from_utf8(output.stderr).unwrap();
         let needed = said.split_once("a run may need ").unwrap().1.split_once(" beside the data").unwrap().0;
         run(folder, &format!("{train} --memory {needed} -o bound.json"));
+        run(folder, &format!("{train} --memory {needed} --threads 1 -o alone.json"));
+        assert!(same_file(folder, "bound.json", "alone.json"), "{space}");
         run(folder, &format!("{train} -o free.json"));
         let model = |name: &str| {
             let mut model: Value = serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap();
@@ -171,6 +173,11 @@ fn a_killed_conversion_leaves_nothing_behind() {
     const KILLS: u32 = 50;
     let toy = toy("--density 0.9 --format svm");
     let folder = toy.path();
+    let probe = featgen::files::WholeFile::create(&folder.join("probe")).unwrap();
+    if probe.unfinished().is_some() {
+        eprintln!("skipped: this file system has no files without names");
+        return;
+    }
     let files = || {
         let names = fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
         names.collect::<BTreeSet<_>>()

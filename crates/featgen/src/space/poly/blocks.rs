@@ -40,9 +40,10 @@ impl Blocks {
         }
     }
 
-    /// Forgets all but the first `count` features.
-    pub(super) fn truncate(&mut self, count: usize) {
+    /// Forgets all but the first `count` features, and makes room for some more.
+    pub(super) fn truncate(&mut self, count: usize, more: usize) {
         self.values.truncate(count * self.rows());
+        self.values.reserve_exact(more * self.rows());
     }
 
     /// Rows that are kept.

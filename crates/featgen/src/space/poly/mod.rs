@@ -75,8 +75,11 @@ impl<'a> PolySpace<'a> {
             return Err(Error::Data("more columns than products can be made of".into()));
         }
         let (values, columns) = (Values::of(&inputs), inputs.columns());
-        let mut longest: Vec<u32> = (0..columns.len() as u32).collect();
-        longest.par_sort_unstable_by_key(|&p| (Reverse(columns.filled(p as usize)), p));
+        // Lengths are noted while positions are sorted: asking for them again and again takes longer than all else.
+        let length = |p: u32| Reverse(columns.filled(p as usize) as u32);
+        let mut longest: Vec<_> = (0..columns.len() as u32).into_par_iter().map(|p| (length(p), p)).collect();
+        longest.par_sort_unstable();
+        let longest = longest.into_iter().map(|(_, p)| p).collect();
         let (factors, most_work, memory) = (None, MOST_WORK, u64::MAX);
         Ok(Self { inputs, gamma, coef0, factors, pruned: true, longest, values, most_work, memory })
     }
@@ -187,11 +190,10 @@ impl FeatureSpace for PolySpace<'_> {
         settings
     }
 
-    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
-        let vectors = self.vectors();
-        let [least, most] =
-            search::room(self.inputs.columns(), threads).map(|room| vectors.saturating_add(room));
-        Footprint::of_products(least, most, self.inputs.columns(), selected)
+    fn footprint(&self, selected: usize, _threads: usize) -> Footprint {
+        let (columns, vectors) = (self.inputs.columns(), self.vectors());
+        let [least, most] = search::room(columns).map(|room| vectors.saturating_add(room));
+        Footprint::of_products(least, most, columns, selected)
     }
 
     fn limit(&mut self, bytes: u64) {

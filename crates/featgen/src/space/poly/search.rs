@@ -42,33 +42,37 @@ const MOST_PARTS: u64 = 64;
 
 /// Bytes for the features that a search has at hand, half of them for partners: the least that it can do with, and as many as
 /// it has a use for.
-pub(super) fn room(columns: &dyn Columns, threads: usize) -> [u64; 2] {
-    let kept = Kept::of(columns, threads);
+pub(super) fn room(columns: &dyn Columns) -> [u64; 2] {
+    let kept = Kept::of(columns);
     let longest = (0..columns.len()).map(|p| columns.filled(p) as u64).max().unwrap_or(0);
     let all = kept.bytes(columns.len() as u64, columns.nonzeros());
-    let least = all.div_ceil(MOST_PARTS).max(kept.bytes(1, longest)).max(TAKEN * longest);
-    [least, all.max(BATCH_BYTES)].map(|half| 2 * half)
+    let least = all.div_ceil(MOST_PARTS).max(kept.bytes(1, longest)).max(TAKEN * longest + kept.copy);
+    [least, all.max(BATCH_BYTES)].map(|half| half.saturating_mul(2))
 }
 
 /// How values of partners are kept.
 struct Kept {
-    /// Bytes of a feature: every thread has a sum, or two, for it; and all its values where they are kept as they are.
-    feature: u64,
     /// Bytes of a value where they are kept by rows.
     value: u64,
+    /// Bytes of a feature where all its values are kept as they are.
+    copy: u64,
 }
 
+/// Bytes of the sums that threads have for a partner: up to two each. Room is made as for so many threads, whatever their
+/// number, so that what is looked at does not depend on it.
+const SUMS: u64 = 2 * 8 * 8;
+
 impl Kept {
-    fn of(columns: &dyn Columns, threads: usize) -> Self {
-        let sums = 16 * threads as u64;
+    fn of(columns: &dyn Columns) -> Self {
         match is_dense(columns) {
-            true => Self { feature: sums + 8 * columns.rows() as u64, value: 0 },
-            false => Self { feature: sums, value: RankedRows::value_size(columns.all_ones()) },
+            true => Self { value: 0, copy: 8 * columns.rows() as u64 },
+            false => Self { value: RankedRows::value_size(columns.all_ones()), copy: 0 },
         }
     }
 
     fn bytes(&self, features: u64, values: u64) -> u64 {
-        (self.feature.saturating_mul(features)).saturating_add(self.value.saturating_mul(values))
+        let feature = self.copy + SUMS;
+        feature.saturating_mul(features).saturating_add(self.value.saturating_mul(values))
     }
 }
 
@@ -116,10 +120,19 @@ impl<'a> Search<'a> {
         let work = Work::new(space.most_work, space.inputs.watch(), ADVICE);
         let held = Held::Rows(RankedRows::default());
         let weighs = v.iter().map(|v| *v != 0.0).collect();
-        let (order, spare) = (Vec::new(), Mutex::default());
-        let (bounds_in_order, part) = (Vec::new(), 0..0);
-        let mut search =
-            Self { space, v, weighs, order, bounds: bounds_in_order, part, held, tops, taken, work, spare };
+        let mut search = Self {
+            space,
+            v,
+            weighs,
+            order: Vec::new(),
+            bounds: Vec::new(),
+            part: 0..0,
+            held,
+            tops,
+            taken,
+            work,
+            spare: Mutex::default(),
+        };
         let least = search.least_partner(largest);
         bounds.retain(|&(_, m)| m >= least);
         bounds.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -177,16 +190,16 @@ impl<'a> Search<'a> {
 
     /// The ranks from `start` on whose values are held together: as many as there is room for.
     fn next_part(&self, start: usize) -> Range<usize> {
-        let kept = Kept::of(self.space.inputs.columns(), rayon::current_num_threads());
-        start
-            ..start
-                + self.fitting(start..self.order.len(), self.space.memory / 2, |filled| kept.bytes(1, filled))
+        let kept = Kept::of(self.space.inputs.columns());
+        let cost = |filled: u64| kept.bytes(1, filled);
+        start..start + self.fitting(start..self.order.len(), self.space.memory / 2, cost)
     }
 
     /// The end of those of these ranks that are taken together.
     fn batch(&self, ranks: Range<usize>) -> usize {
         let bytes = BATCH_BYTES.min(self.space.memory / 2);
-        ranks.start + self.fitting(ranks, bytes, |filled| TAKEN * filled)
+        let copy = Kept::of(self.space.inputs.columns()).copy;
+        ranks.start + self.fitting(ranks, bytes, |filled| TAKEN * filled + copy)
     }
 
     /// How many of the first of these ranks take no more than so many bytes, at least one, if `cost` says what one takes that
@@ -235,7 +248,7 @@ impl<'a> Search<'a> {
             Held::Rows(rows) if belongs => rows.append(place as u32, columns),
             Held::Rows(_) => {}
             Held::Blocks(blocks) => {
-                blocks.truncate(place.min(self.part.len()));
+                blocks.truncate(place.min(self.part.len()), columns.len());
                 columns.iter().for_each(|column| blocks.push(column));
             }
         }
@@ -567,7 +580,7 @@ mod tests {
             let mut space = PolySpace::new(Inputs::over(&columns), 0.7, 0.01).unwrap();
             let all = space.worst_case(&v, 25, &HashSet::new()).unwrap();
             assert_eq!(all.best.len(), 25);
-            let [least, most] = room(&columns, 1);
+            let [least, most] = room(&columns);
             assert!(least < most);
             for memory in [0, least, most / 5, most] {
                 space.limit(space.vectors() + memory);
