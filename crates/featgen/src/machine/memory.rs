@@ -6,7 +6,10 @@ use crate::space::FeatureSpace;
 use crate::subproblem;
 
 /// Vectors of one number per instance: labels and costs, margins, dual variables, and those of the solver.
-const VECTORS: u64 = 16;
+const VECTORS: u64 = 20;
+
+/// The same for every block where the solver is one that goes by gradients: what the block adds, at five points of its way.
+const VECTORS_PER_BLOCK: u64 = 5;
 
 impl Machine {
     /// Bytes that a run takes beside the data: at most, if its searches are [limited](FeatureSpace::limit) as far as they can
@@ -14,12 +17,17 @@ impl Machine {
     /// longest of all, and what searches hold.
     pub fn memory(&self, space: &dyn FeatureSpace) -> Result<[u64; 2]> {
         let plan = self.check()?;
-        let selected = match (self.features, plan.max_rounds) {
-            (Some(features), _) => features,
-            (None, rounds) => plan.budget.saturating_mul(rounds),
+        let (selected, blocks) = match (self.features, plan.max_rounds) {
+            (Some(features), _) => (features, features.div_ceil(plan.budget)),
+            (None, rounds) => (plan.budget.saturating_mul(rounds), rounds),
         };
         let footprint = space.footprint(selected, self.threads_in_use());
-        let vectors = VECTORS * 8 * space.inputs().rows() as u64;
+        // Where there is no matrix of all columns, it may come to gradients.
+        let has_matrix = (1..=subproblem::WIDEST as u64).contains(&footprint.width);
+        let by_gradients = subproblem::is_first_order(&self.solver) || !has_matrix;
+        let per_block = if by_gradients { VECTORS_PER_BLOCK } else { 0 };
+        let vectors = per_block.saturating_mul(blocks as u64).saturating_add(VECTORS);
+        let vectors = vectors.saturating_mul(8 * space.inputs().rows() as u64);
         let held = vectors.saturating_add(footprint.columns).saturating_add(hessian(footprint.width));
         Ok([footprint.least, footprint.most].map(|search| held.saturating_add(search)))
     }

@@ -407,8 +407,9 @@ impl FeatureSpace for AdditiveSpace<'_> {
             Basis::Steps { .. } => (4 + 2, 0),
             Basis::Waves { .. } => (4 + 16, 2 * HARMONICS as u64),
         };
-        // A scale and a bound for every column; every thread has a column at hand, as it is and as a curve.
-        let search = 16 * self.scales.len() as u64 + threads as u64 * (12 + value) * longest;
+        // A scale and a bound for every column, and the bounds once more while they are put in order; every thread has a
+        // column at hand, as it is and as a curve.
+        let search = 24 * self.scales.len() as u64 + threads as u64 * (12 + value) * longest;
         Footprint { least: search, most: search, columns: value * values, width: width * count }
     }
 
