@@ -137,9 +137,8 @@ pub fn check_writable(path: &Path) -> Result<()> {
         let reason = format!("there is no folder {}", folder.display());
         return Err(Error::input(path.display().to_string().as_str(), reason));
     }
-    // A file with a name would stay there if the program were killed just now.
-    let attempt = nameless_in(&folder).or_else(|_| tempfile::tempfile_in(&folder));
-    attempt.map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
+    // Without a name: one that has a name would stay there if the program were killed just now.
+    tempfile::tempfile_in(&folder).map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {

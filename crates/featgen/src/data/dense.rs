@@ -99,18 +99,6 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
             out[k] = kernels::dot(self.column(range.start + k), v);
         }
     }
-
-    /// Rows whose `v` is 0 (instances that a hinge loss is content with) are not even read.
-    fn add_rows(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        let read: Vec<usize> = rows.filter(|&i| v[i] != 0.0).collect();
-        let (together, rest) = read.as_chunks::<{ kernels::ROWS }>();
-        for rows in together {
-            kernels::add_rows(rows.map(|i| self.row_part(i, &range)), rows.map(|i| v[i]), out);
-        }
-        for &i in rest {
-            kernels::add_scaled(v[i], self.row_part(i, &range), out);
-        }
-    }
 }
 
 impl<T: Real, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
@@ -125,8 +113,16 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
         pages.for_each(|value| _ = std::hint::black_box(*value));
     }
 
+    /// Rows whose `v` is 0 (instances that a hinge loss is content with) are not even read.
     fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        self.add_rows(rows, range, v, out);
+        let read: Vec<usize> = rows.filter(|&i| v[i] != 0.0).collect();
+        let (together, rest) = read.as_chunks::<{ kernels::ROWS }>();
+        for rows in together {
+            kernels::add_rows(rows.map(|i| self.row_part(i, &range)), rows.map(|i| v[i]), out);
+        }
+        for &i in rest {
+            kernels::add_scaled(v[i], self.row_part(i, &range), out);
+        }
     }
 }
 
@@ -176,7 +172,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
             Layout::ColumnMajor => self.dots_by_column(range, v, out),
             Layout::RowMajor => {
                 out.fill(0.0);
-                self.add_rows(0..self.rows.len(), range, v, out);
+                self.add_dots(0..self.rows.len(), range, v, out);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::params::Machine;
 use crate::error::{Error, Result};
-use crate::space::FeatureSpace;
+use crate::space::{FeatureSpace, Footprint};
 use crate::subproblem;
 
 /// Vectors of one number per instance: labels and costs, margins, dual variables, and those of the solver.
@@ -16,6 +16,12 @@ impl Machine {
     /// be, and if nothing limits them. Vectors of one number per instance, copies of the columns selected, were they the
     /// longest of all, and what searches hold.
     pub fn memory(&self, space: &dyn FeatureSpace) -> Result<[u64; 2]> {
+        let (held, footprint) = self.needs(space)?;
+        Ok([footprint.least, footprint.most].map(|search| held.saturating_add(search)))
+    }
+
+    /// Bytes that a run takes at most beside the data and what searches hold; and what these do.
+    fn needs(&self, space: &dyn FeatureSpace) -> Result<(u64, Footprint)> {
         let plan = self.check()?;
         let (selected, blocks) = match (self.features, plan.max_rounds) {
             (Some(features), _) => (features, features.div_ceil(plan.budget)),
@@ -29,12 +35,13 @@ impl Machine {
         let vectors = per_block.saturating_mul(blocks as u64).saturating_add(VECTORS);
         let vectors = vectors.saturating_mul(8 * space.inputs().rows() as u64);
         let held = vectors.saturating_add(footprint.columns).saturating_add(hessian(footprint.width));
-        Ok([footprint.least, footprint.most].map(|search| held.saturating_add(search)))
+        Ok((held, footprint))
     }
 
     /// Keeps a run within so many bytes beside the data by limiting what its searches hold; an error if that is not enough.
     pub fn keep_within(&self, bytes: u64, space: &mut dyn FeatureSpace) -> Result<()> {
-        let [least, most] = self.memory(space)?;
+        let (held, footprint) = self.needs(space)?;
+        let least = held.saturating_add(footprint.least);
         if least > bytes {
             let rows = space.inputs().rows();
             let reason = format!(
@@ -44,9 +51,8 @@ impl Machine {
             );
             return Err(Error::parameter("memory", reason));
         }
-        if most > bytes {
-            let others = least - space.footprint(0, self.threads_in_use()).least;
-            space.limit(bytes - others);
+        if footprint.most > bytes - held {
+            space.limit(bytes - held);
         }
         Ok(())
     }

@@ -29,9 +29,9 @@ impl Footprint {
     }
 
     /// The same with `count` products: none has more values than the longest input.
-    pub(super) fn of_products(least: u64, most: u64, columns: &dyn Columns, count: usize) -> Self {
-        let (width, longest) = (count as u64, longest(columns, 1).iter().sum::<u64>());
-        let columns = Cache::most_bytes(columns.rows(), width, width.saturating_mul(longest));
+    pub(super) fn of_products(least: u64, most: u64, rows: usize, longest: u64, count: usize) -> Self {
+        let width = count as u64;
+        let columns = Cache::most_bytes(rows, width, width.saturating_mul(longest));
         Self { least, most, columns, width }
     }
 

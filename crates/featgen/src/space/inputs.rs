@@ -221,7 +221,7 @@ impl<'a> Inputs<'a> {
         Ok(Some(sums))
     }
 
-    /// `c_j` of every column, `out` of them in a row beginning with `first`.
+    /// `c_j` of the columns from `first` on, as many as `out` has room for.
     fn sums(&self, first: usize, v: &[f64], out: &mut [f64]) -> Result<()> {
         let batch = self.columns.batch();
         out.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {

@@ -141,6 +141,11 @@ impl<'a> PolySpace<'a> {
         48 * columns.len() as u64 + (RankedRows::ROW_SIZE + 1) * columns.rows() as u64
     }
 
+    /// The largest number of values of an input.
+    fn most_values(&self) -> u64 {
+        self.longest.first().map_or(0, |&p| self.inputs.columns().filled(p as usize)) as u64
+    }
+
     fn is_factor(&self, position: usize) -> bool {
         self.factors.as_ref().is_none_or(|factors| factors[position])
     }
@@ -192,8 +197,9 @@ impl FeatureSpace for PolySpace<'_> {
 
     fn footprint(&self, selected: usize, _threads: usize) -> Footprint {
         let (columns, vectors) = (self.inputs.columns(), self.vectors());
-        let [least, most] = search::room(columns).map(|room| vectors.saturating_add(room));
-        Footprint::of_products(least, most, columns, selected)
+        let longest = self.most_values();
+        let [least, most] = search::room(columns, longest).map(|room| vectors.saturating_add(room));
+        Footprint::of_products(least, most, columns.rows(), longest, selected)
     }
 
     fn limit(&mut self, bytes: u64) {

@@ -41,10 +41,9 @@ const ADVICE: &str = "name the features that may be multiplied with --only";
 const MOST_PARTS: u64 = 64;
 
 /// Bytes for the features that a search has at hand, half of them for partners: the least that it can do with, and as many as
-/// it has a use for.
-pub(super) fn room(columns: &dyn Columns) -> [u64; 2] {
+/// it has a use for. `longest` is the largest number of values of a feature.
+pub(super) fn room(columns: &dyn Columns, longest: u64) -> [u64; 2] {
     let kept = Kept::of(columns);
-    let longest = (0..columns.len()).map(|p| columns.filled(p) as u64).max().unwrap_or(0);
     let all = kept.bytes(columns.len() as u64, columns.nonzeros());
     let least = all.div_ceil(MOST_PARTS).max(kept.bytes(1, longest)).max(TAKEN * longest + kept.copy);
     [least, all.max(BATCH_BYTES)].map(|half| half.saturating_mul(2))
@@ -580,7 +579,7 @@ mod tests {
             let mut space = PolySpace::new(Inputs::over(&columns), 0.7, 0.01).unwrap();
             let all = space.worst_case(&v, 25, &HashSet::new()).unwrap();
             assert_eq!(all.best.len(), 25);
-            let [least, most] = room(&columns);
+            let [least, most] = room(&columns, space.most_values());
             assert!(least < most);
             for memory in [0, least, most / 5, most] {
                 space.limit(space.vectors() + memory);

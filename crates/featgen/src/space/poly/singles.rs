@@ -136,8 +136,7 @@ impl PolySpace<'_> {
         let columns = self.inputs.columns();
         let (budget, pair) = (tops.best.capacity(), self.coefficient(Item::Product(0, 1)));
         let square = |reach: f64| reach * self.values.largest;
-        let most = self.longest.first().map_or(0, |&p| columns.filled(p as usize)) as f64;
-        let most = square(most * largest * self.values.largest);
+        let most = square(self.most_values() as f64 * largest * self.values.largest);
         let offer = |(position, [up, down]): (u32, [f64; 2]), tops: &mut Tops<Item>| {
             let item = Item::Product(position, position);
             tops.offer(self.gamma * (up - down).abs(), item, taken);

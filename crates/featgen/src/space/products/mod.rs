@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use self::distinct::{Found, Item, Key, Tops};
 use self::search::Search;
+use super::footprint::longest;
 use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
@@ -281,7 +282,8 @@ impl FeatureSpace for ProductSpace<'_> {
             + RankedRows::ROW_SIZE * columns.rows() as u64
             + (RankedRows::value_size(self.binary) + search::MEMBER) * columns.nonzeros();
         let walks = threads as u64 * self.degree as u64 * search::HANDED_ON;
-        Footprint::of_products(held + walks, held + walks, columns, selected)
+        let longest = longest(columns, 1).iter().sum();
+        Footprint::of_products(held + walks, held + walks, columns.rows(), longest, selected)
     }
 
     fn aliases(&self, features: &[Feature], most: usize) -> Result<Vec<Vec<Feature>>> {
