@@ -41,10 +41,33 @@ pub trait RowNumber: Copy + Ord + Into<u32> + Send + Sync + 'static {
     fn at(self) -> usize {
         self.wide() as usize
     }
+
+    /// Many of them, of whichever kind.
+    fn many(rows: &[Self]) -> RowNumbers<'_>;
 }
 
-impl RowNumber for u16 {}
-impl RowNumber for u32 {}
+impl RowNumber for u16 {
+    fn many(rows: &[Self]) -> RowNumbers<'_> {
+        RowNumbers::U16(rows)
+    }
+}
+
+impl RowNumber for u32 {
+    fn many(rows: &[Self]) -> RowNumbers<'_> {
+        RowNumbers::U32(rows)
+    }
+}
+
+/// Rows in order, as they are stored.
+#[derive(Debug, Clone, Copy)]
+pub enum RowNumbers<'a> {
+    /// So many, from the first on, without a gap.
+    All(usize),
+    /// Some, by 16 bits.
+    U16(&'a [u16]),
+    /// Some, by 32 bits.
+    U32(&'a [u32]),
+}
 
 /// Partial sums that are added in a fixed order at the end.
 type Sums = [f64; LANES];

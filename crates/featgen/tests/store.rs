@@ -68,17 +68,15 @@ fn sums_of(data: &Dataset) -> Vec<u64> {
     let v: Vec<f64> = (0..columns.rows()).map(|i| (i as f64).sin()).collect();
     let mut sums = vec![0.0; columns.len()];
     columns.dots(0..columns.len(), &v, &mut sums);
-    sums.extend(columns.square_dots(0..columns.len(), &v).as_flattened());
-    let (bins, mut counts) = (Bins::new(1.0, 1.0, 9), vec![0; columns.rows()]);
-    for k in 0..columns.len() {
-        let (mut levels, mut entries) = ([[0.0; 4]; 10], Vec::new());
-        columns.histogram(k, &v, &bins, &mut levels);
-        columns.tally(k, &mut counts);
-        assert!(columns.short_column(k, columns.filled(k), &mut entries));
+    let bins = Bins::new(1.0, 1.0, 9);
+    columns.visit(0..columns.len(), &mut |k, column| {
+        assert_eq!(column.len(), columns.filled(k));
+        let mut levels = [[0.0; 4]; 10];
+        column.histogram(&v, &bins, &mut levels);
         sums.extend(levels.as_flattened());
-        sums.extend(entries.iter().flat_map(|&(row, x)| [f64::from(row), x]));
-    }
-    sums.extend(counts.into_iter().map(f64::from));
+        sums.extend(column.signed_sums(&v, |v, x| v * x * x));
+        column.for_each(|row, x| sums.extend([k as f64, f64::from(row), x]));
+    });
     sums.into_iter().map(f64::to_bits).collect()
 }
 

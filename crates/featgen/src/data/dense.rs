@@ -2,15 +2,27 @@
 
 use std::ops::Range;
 
-use super::{Bins, Column, Columns, Lanes, RowBlocks};
+use super::{Column, ColumnView, Columns, RowBlocks, ValuesView};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number};
 
 /// A number that dense storage can hold.
-pub trait Real: Number + bytemuck::Pod {}
+pub trait Real: Number + bytemuck::Pod {
+    /// Many of them, of whichever kind.
+    fn many(values: &[Self]) -> ValuesView<'_>;
+}
 
-impl Real for f32 {}
-impl Real for f64 {}
+impl Real for f32 {
+    fn many(values: &[Self]) -> ValuesView<'_> {
+        ValuesView::F32(values)
+    }
+}
+
+impl Real for f64 {
+    fn many(values: &[Self]) -> ValuesView<'_> {
+        ValuesView::F64(values)
+    }
+}
 
 /// In which order the values of a matrix follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +61,10 @@ const READ_AROUND: usize = 1 << 17;
 /// Rows from which the wanted columns are taken together.
 const GATHERED_ROWS: usize = 256;
 
+/// Neighbouring columns that are taken out of data by rows together, at most, and about how many bytes.
+const NEIGHBOURS: usize = 64;
+const NEIGHBOURS_BYTES: usize = 1 << 24;
+
 impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     /// A matrix of `rows` by `columns` laid over `buffer`.
     pub fn new(buffer: S, rows: usize, columns: usize, layout: Layout) -> Result<Self> {
@@ -86,6 +102,40 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
 
     fn row_part(&self, i: usize, range: &Range<usize>) -> &[T] {
         &self.values()[(self.rows.start + i) * self.columns..][range.clone()]
+    }
+
+    /// Columns that are taken out of data by rows together.
+    fn neighbours(&self) -> usize {
+        (NEIGHBOURS_BYTES / (self.rows.len().max(1) * size_of::<T>())).clamp(1, NEIGHBOURS)
+    }
+
+    /// Copies of the columns at `positions`, every value as `made` makes it.
+    fn taken<U>(&self, positions: &[usize], made: impl Fn(T) -> U) -> Vec<Vec<U>> {
+        let mut columns: Vec<Vec<U>> =
+            positions.iter().map(|_| Vec::with_capacity(self.rows.len())).collect();
+        match self.layout {
+            Layout::ColumnMajor => {
+                for (column, &j) in columns.iter_mut().zip(positions) {
+                    column.extend(self.column(j).iter().map(|&x| made(x)));
+                }
+            }
+            // Some rows at a time: their pages are visited once, and the reads do not wait for each other.
+            Layout::RowMajor => {
+                // Where most of what is between them would be read all the same, it is read from the first to the last.
+                let most = positions.len() * READ_AROUND >= self.columns * size_of::<T>();
+                let blocks = self.by_blocks().filter(|_| most);
+                for first in self.rows.clone().step_by(GATHERED_ROWS) {
+                    let rows = first..self.rows.end.min(first + GATHERED_ROWS);
+                    if let Some(blocks) = blocks {
+                        blocks.fetch(rows.start - self.rows.start..rows.end - self.rows.start);
+                    }
+                    for (column, &j) in columns.iter_mut().zip(positions) {
+                        column.extend(rows.clone().map(|i| made(self.values()[i * self.columns + j])));
+                    }
+                }
+            }
+        }
+        columns
     }
 
     fn dots_by_column(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
@@ -182,42 +232,29 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         (self.layout == Layout::RowMajor && large).then_some(self)
     }
 
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
+    fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
         match self.layout {
-            Layout::ColumnMajor => bins.add_dense(self.column(position), v, sums),
+            Layout::ColumnMajor => {
+                range.for_each(|j| each(j, ColumnView::dense(T::many(self.column(j)))));
+            }
             Layout::RowMajor => {
-                let value = |i: usize| self.values()[i * self.columns + position];
-                let column: Vec<T> = self.rows.clone().map(value).collect();
-                bins.add_dense(&column, v, sums);
+                let together = self.neighbours();
+                for first in range.clone().step_by(together) {
+                    let some: Vec<usize> = (first..range.end.min(first + together)).collect();
+                    for (&j, column) in some.iter().zip(self.taken(&some, |x| x)) {
+                        each(j, ColumnView::dense(T::many(&column)));
+                    }
+                }
             }
         }
     }
 
+    fn visit_bytes(&self) -> u64 {
+        let together = if self.layout == Layout::RowMajor { self.neighbours().min(self.columns) } else { 0 };
+        (together * self.rows.len() * size_of::<T>()) as u64
+    }
+
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
-        let mut columns: Vec<Vec<f64>> =
-            positions.iter().map(|_| Vec::with_capacity(self.rows.len())).collect();
-        match self.layout {
-            Layout::ColumnMajor => {
-                for (column, &j) in columns.iter_mut().zip(positions) {
-                    column.extend(self.column(j).iter().map(|x| x.wide()));
-                }
-            }
-            // Some rows at a time: their pages are visited once, and the reads do not wait for each other.
-            Layout::RowMajor => {
-                // Where most of what is between them would be read all the same, it is read from the first to the last.
-                let most = positions.len() * READ_AROUND >= self.columns * size_of::<T>();
-                let blocks = self.by_blocks().filter(|_| most);
-                for first in self.rows.clone().step_by(GATHERED_ROWS) {
-                    let rows = first..self.rows.end.min(first + GATHERED_ROWS);
-                    if let Some(blocks) = blocks {
-                        blocks.fetch(rows.start - self.rows.start..rows.end - self.rows.start);
-                    }
-                    for (column, &j) in columns.iter_mut().zip(positions) {
-                        column.extend(rows.clone().map(|i| self.values()[i * self.columns + j].wide()));
-                    }
-                }
-            }
-        }
-        columns.into_iter().map(Column::Dense).collect()
+        self.taken(positions, Number::wide).into_iter().map(Column::Dense).collect()
     }
 }

@@ -10,17 +10,21 @@ mod labels;
 pub mod read;
 mod sparse;
 pub mod store;
+mod view;
 mod width;
 mod write;
 
 use std::ops::Range;
 use std::path::Path;
 
+use rayon::prelude::*;
+
 pub use bins::{Bins, Lanes};
 pub use dense::{Dense, Layout, Real};
 pub(crate) use labels::same_number;
 pub use labels::{Binary, ClassWeights, Labels};
 pub use sparse::{Sparse, SparseRows, SparseView, Values, ValuesView};
+pub use view::ColumnView;
 
 use crate::error::Result;
 
@@ -69,34 +73,19 @@ pub trait Columns: Send + Sync {
     /// Copies of the columns at `positions`, in that order.
     fn gather(&self, positions: &[usize]) -> Vec<Column>;
 
-    /// `sum_i v[i] * x[i]^2` of the columns of `range`, over the instances with `v[i] > 0` and, made positive, over those
-    /// with `v[i] < 0`.
-    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
-        range.map(|position| self.gather(&[position])[0].square_dot(v)).collect()
+    /// Calls `each` with every position of `range`, in order, and the column there as it lies.
+    fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
+        range.for_each(|position| each(position, self.gather(&[position])[0].view()));
     }
 
-    /// Adds `v[i]` to one of the lanes of `sums[level]` for every instance, by the level of its value in the column at
-    /// `position`. Level 0 need not be counted.
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
-        match &self.gather(&[position])[0] {
-            Column::Dense(values) => bins.add_dense(values, v, sums),
-            Column::Sparse { rows, values } => bins.add(rows, values, v, sums),
-        }
+    /// Bytes that one visit holds copies in, if columns cannot be shown where they lie.
+    fn visit_bytes(&self) -> u64 {
+        0
     }
 
     /// At most so many values of the column at `position` are not 0.
     fn filled(&self, _position: usize) -> usize {
         self.rows()
-    }
-
-    /// Adds 1 to `counts[i]` for every instance `i` whose value in the column at `position` is not 0.
-    fn tally(&self, position: usize, counts: &mut [u32]) {
-        self.gather(&[position])[0].each_nonzero(|row, _| counts[row as usize] += 1);
-    }
-
-    /// Puts the rows and values of the column at `position` into `out` if it has at most `most`; says whether it has.
-    fn short_column(&self, _position: usize, _most: usize, _out: &mut Vec<(u32, f64)>) -> bool {
-        false
     }
 
     /// Whether every stored value is a 32-bit float.
@@ -107,6 +96,29 @@ pub trait Columns: Send + Sync {
     /// Whether every stored value is 1.
     fn all_ones(&self) -> bool {
         false
+    }
+}
+
+impl dyn Columns + '_ {
+    /// What `see` makes of the column at `position`.
+    pub fn see<T>(&self, position: usize, see: impl FnOnce(ColumnView<'_>) -> T) -> T {
+        let (mut see, mut seen) = (Some(see), None);
+        self.visit(position..position + 1, &mut |_, column| seen = see.take().map(|see| see(column)));
+        seen.expect("every position is visited")
+    }
+
+    /// What `see` makes of every column, by all threads.
+    pub fn see_all<T: Send>(&self, see: impl Fn(usize, ColumnView<'_>) -> T + Sync) -> Vec<T> {
+        let (len, batch) = (self.len(), self.batch().max(1));
+        let part = |first: usize| {
+            let mut seen = Vec::with_capacity(batch);
+            self.visit(first..len.min(first + batch), &mut |position, column| {
+                seen.push(see(position, column))
+            });
+            seen
+        };
+        let parts = (0..len.div_ceil(batch)).into_par_iter().map(|task| part(task * batch));
+        parts.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 }
 
@@ -138,17 +150,12 @@ pub enum Column {
 }
 
 impl Column {
-    /// `sum_i v[i] * x[i]^2` over positive and, made positive, over negative `v[i]`.
-    fn square_dot(&self, v: &[f64]) -> [f64; 2] {
-        let mut sums = [0.0; 2];
-        let mut add = |v: f64, x: f64| sums[usize::from(v < 0.0)] += v.abs() * x * x;
+    /// The same, borrowed.
+    pub fn view(&self) -> ColumnView<'_> {
         match self {
-            Self::Dense(values) => v.iter().zip(values).for_each(|(&v, &x)| add(v, x)),
-            Self::Sparse { rows, values } => {
-                rows.iter().zip(values).for_each(|(&i, &x)| add(v[i as usize], x));
-            }
+            Self::Dense(values) => ColumnView::dense(ValuesView::F64(values)),
+            Self::Sparse { rows, values } => ColumnView::sparse(rows, ValuesView::F64(values)),
         }
-        sums
     }
 
     /// The rows that may hold something else than 0, with their values.

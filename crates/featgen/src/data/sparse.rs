@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Bins, Column, Columns, Lanes};
+use super::{Column, ColumnView, Columns};
 use crate::error::{Error, Result};
 use crate::kernels::{self, RowNumber};
 
@@ -39,7 +39,17 @@ pub enum ValuesView<'a> {
     F64(&'a [f64]),
 }
 
-impl ValuesView<'_> {
+impl<'a> ValuesView<'a> {
+    /// Those in a range.
+    #[inline]
+    fn part(self, range: Range<usize>) -> Self {
+        match self {
+            Self::Ones => self,
+            Self::F32(x) => Self::F32(&x[range]),
+            Self::F64(x) => Self::F64(&x[range]),
+        }
+    }
+
     /// The value at `k`.
     #[inline]
     pub fn get(&self, k: usize) -> f64 {
@@ -146,24 +156,12 @@ impl Columns for Sparse {
         self.view().dots(range, v, out);
     }
 
-    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
-        self.view().square_dots(range, v)
-    }
-
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
-        self.view().histogram(position, v, bins, sums);
-    }
-
-    fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
-        self.view().short_column(position, most, out)
+    fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
+        self.view().visit(range, each);
     }
 
     fn filled(&self, position: usize) -> usize {
         self.view().filled(position)
-    }
-
-    fn tally(&self, position: usize, counts: &mut [u32]) {
-        self.view().tally(position, counts);
     }
 
     fn all_ones(&self) -> bool {
@@ -335,54 +333,15 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
         }
     }
 
-    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
-        let one = |position: usize| {
-            let mut sums = [0.0; 2];
-            for k in self.range(position) {
-                let (v, x) = (v[self.indices[k].at()], self.values.get(k));
-                // Each has a part, be it 0: there is nothing to guess, and both sums are under way at once.
-                sums[0] += v.max(0.0) * x * x;
-                sums[1] += (-v).max(0.0) * x * x;
-            }
-            sums
-        };
-        range.map(one).collect()
-    }
-
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
-        let at = self.range(position);
-        let rows = &self.indices[at.clone()];
-        match self.values {
-            ValuesView::Ones => sums[bins.index(1.0)][0] += kernels::sum_at(rows, v),
-            ValuesView::F32(x) => bins.add(rows, &x[at], v, sums),
-            ValuesView::F64(x) => bins.add(rows, &x[at], v, sums),
+    fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
+        for position in range {
+            let at = self.range(position);
+            each(position, ColumnView::sparse(&self.indices[at.clone()], self.values.part(at)));
         }
     }
 
     fn filled(&self, position: usize) -> usize {
         self.range(position).len()
-    }
-
-    fn tally(&self, position: usize, counts: &mut [u32]) {
-        let at = self.range(position);
-        let rows = &self.indices[at.clone()];
-        match self.values {
-            ValuesView::Ones => rows.iter().for_each(|&row| counts[row.at()] += 1),
-            _ => rows
-                .iter()
-                .zip(at)
-                .for_each(|(&row, k)| counts[row.at()] += u32::from(self.values.get(k) != 0.0)),
-        }
-    }
-
-    fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
-        let at = self.range(position);
-        out.clear();
-        if at.len() > most {
-            return false;
-        }
-        out.extend(at.map(|k| (self.indices[k].wide(), self.values.get(k))));
-        true
     }
 
     fn all_ones(&self) -> bool {

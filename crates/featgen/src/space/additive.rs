@@ -8,15 +8,16 @@
 //!   values at 0 so that sparse data stay sparse; with a shift, scores are the same.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
 use super::feature::{HARMONICS, Real, Step, Wave};
 use super::footprint::longest;
 use super::group::{group_number, taken_groups};
-use super::topb::Tops;
+use super::topb::{TopB, Tops};
 use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
-use crate::data::{Bins, Column, Lanes};
+use crate::data::{Bins, ColumnView, Lanes};
 use crate::digest::digest;
 use crate::error::{Error, Result};
 use crate::kernels;
@@ -31,6 +32,8 @@ pub struct AdditiveSpace<'a> {
     basis: Basis,
     /// Of every column: the top of its levels, or its sigma.
     scales: Vec<f64>,
+    /// Those to score first, once they were needed.
+    promising: OnceLock<Vec<u32>>,
     settings: Settings,
 }
 
@@ -44,7 +47,12 @@ impl<'a> AdditiveSpace<'a> {
     /// The kernel `min(x, z)` of features that are not negative, with so many levels.
     pub fn hik(inputs: Inputs<'a>, levels: usize) -> Result<Self> {
         let space = Self::steps(inputs, levels, 1.0, |position, column| {
-            let negative = column.entries().find(|(_, x)| *x < 0.0);
+            let mut negative = None;
+            column.each_nonzero(|i, x| {
+                if x < 0.0 {
+                    negative = negative.or(Some((i, x)))
+                }
+            });
             negative.map_or(Ok(()), |(i, x)| {
                 let name = inputs.name(&inputs.feature(position));
                 let reason = "hik takes no negative values; intersection takes their size";
@@ -63,7 +71,7 @@ impl<'a> AdditiveSpace<'a> {
         inputs: Inputs<'a>,
         levels: usize,
         power: f64,
-        check: impl Fn(usize, &Column) -> Result<()> + Sync,
+        check: impl Fn(usize, ColumnView<'_>) -> Result<()> + Sync,
     ) -> Result<Self> {
         if !(2..=MOST_LEVELS).contains(&levels) {
             let reason = format!("must be within 2 and {MOST_LEVELS}, not {levels}");
@@ -72,13 +80,14 @@ impl<'a> AdditiveSpace<'a> {
         if !(power.is_finite() && power > 0.0) {
             return Err(Error::parameter("power", format!("must be a finite number above 0, not {power}")));
         }
-        let top = |position: usize, column: &Column| {
+        let top = |position: usize, column: ColumnView<'_>| {
             check(position, column)?;
             Ok(highest(column, power, |_| 1.0))
         };
         Ok(Self {
             scales: scales(&inputs, top)?,
             inputs,
+            promising: OnceLock::new(),
             basis: Basis::Steps { levels: levels as u32, power },
             settings: vec![
                 ("space", "intersection".into()),
@@ -94,10 +103,12 @@ impl<'a> AdditiveSpace<'a> {
             return Err(Error::parameter("sigma", format!("must be a finite number above 0, not {sigma}")));
         }
         let n = inputs.rows() as f64;
-        let one = |_: usize, column: &Column| Ok(sigma.unwrap_or_else(|| deviation(column, n, |_| 1.0)));
+        let one =
+            |_: usize, column: ColumnView<'_>| Ok(sigma.unwrap_or_else(|| deviation(column, n, |_| 1.0)));
         let mut settings = vec![("space", "gaussian".into())];
         settings.extend(sigma.map(|sigma| ("sigma", sigma.to_string())));
-        Ok(Self { scales: scales(&inputs, one)?, inputs, basis: Basis::Waves { sigma }, settings })
+        let promising = OnceLock::new();
+        Ok(Self { scales: scales(&inputs, one)?, inputs, promising, basis: Basis::Waves { sigma }, settings })
     }
 
     /// Levels and deviations as they are where instances count so often; those that count 0 times do not matter.
@@ -120,17 +131,19 @@ impl<'a> AdditiveSpace<'a> {
 
     /// The columns of an input's curve.
     fn operator(&self, position: usize) -> Operator {
-        let column = &self.inputs.columns().gather(&[position])[0];
-        let filled = column.entries().filter(|(_, x)| *x != 0.0);
+        self.inputs.columns().see(position, |column| self.curve(position, column))
+    }
+
+    fn curve(&self, position: usize, column: ColumnView<'_>) -> Operator {
+        let scale = self.scales[position];
         match self.basis {
             Basis::Steps { levels, power } => {
-                let bins = Bins::new(self.scales[position], power, levels);
-                let (rows, levels) = filled.map(|(i, x)| (i, bins.index(x) as u16)).unzip();
+                let bins = Bins::new(scale, power, levels);
+                let (rows, levels) = made(column, |x| bins.index(x) as u16);
                 Operator::Steps { rows, levels, count: bins.count(), height: self.height(position) }
             }
             Basis::Waves { .. } => {
-                let sigma = self.scales[position];
-                let (rows, phases) = filled.map(|(i, x)| (i, Wave::phase(sigma, x))).unzip();
+                let (rows, phases) = made(column, |x| Wave::phase(scale, x));
                 Operator::Waves { rows, phases, amplitudes: Wave::amplitudes() }
             }
         }
@@ -144,83 +157,95 @@ impl<'a> AdditiveSpace<'a> {
         }
     }
 
-    /// What scores cannot exceed, without a look at any value.
+    /// The greatest squared length of what an input's values are turned into.
+    fn radius(&self, position: usize) -> f64 {
+        match self.basis {
+            // A unary code has at most all its bits.
+            Basis::Steps { .. } => self.scales[position],
+            // `(cos - 1)^2 + sin^2` is at most 4.
+            Basis::Waves { .. } => 4.0 * Wave::amplitudes().iter().map(|a| a * a).sum::<f64>(),
+        }
+    }
+
+    /// What the square of a score cannot exceed, without a look at any value.
     ///
     /// The score is the length of `sum_i v_i phi(x_i)`, so it is at most `R sum |v_i|` over the instances where the input is
     /// not 0, R being the greatest length of phi. That sum, in turn, is at most their number times the largest `|v_i|`, and by
     /// Cauchy and Schwarz the root of their number times the length of v.
-    fn bounds(&self, v: &[f64]) -> Vec<f64> {
-        let largest = v.iter().fold(0.0, |most: f64, v| v.abs().max(most));
-        let square = kernels::dot(v, v);
-        // `(cos - 1)^2 + sin^2` is at most 4.
-        let waves: f64 = 4.0 * Wave::amplitudes().iter().map(|a| a * a).sum::<f64>();
-        let bound = |position: usize| {
-            let radius = match self.basis {
-                // A unary code has at most all its bits.
-                Basis::Steps { .. } => self.scales[position],
-                Basis::Waves { .. } => waves,
-            };
-            let filled = self.inputs.columns().filled(position) as f64;
-            (radius * filled * (filled * largest * largest).min(square)).sqrt() * (1.0 + ROUNDING)
-        };
-        (0..self.scales.len()).map(bound).collect()
+    fn bound(&self, position: usize, filled: usize, search: &Search<'_>) -> f64 {
+        let filled = filled as f64;
+        let square = (filled * search.largest * search.largest).min(search.square);
+        self.radius(position) * filled * square * (1.0 + ROUNDING)
     }
 
-    /// The best of the columns whose bounds are as `wanted`, where only scores from `floor` on matter, and how many were scored.
-    fn score(
-        &self,
-        search: &Search<'_>,
-        wanted: impl Fn(f64) -> bool + Sync,
-        floor: f64,
-    ) -> Result<(Tops<u32>, u128)> {
-        let batch = self.inputs.columns().batch();
-        let part = |(task, bounds): (usize, &[f64])| {
-            let (mut tops, mut scored, mut room) = (Tops::new(search.budget), 0, Room::default());
-            for (position, &bound) in (task * batch..).zip(bounds) {
-                let least = floor.max(tops.threshold());
-                if !wanted(bound) || bound < least {
-                    continue;
-                }
-                let Some(square) = self.square(position, search.v, least * least, &mut room) else {
-                    continue;
-                };
-                if !square.is_finite() {
-                    return Err(self.inputs.explain(position));
-                }
-                scored += 1;
-                tops.offer(square.sqrt(), position as u32, &search.taken);
+    /// Inputs whose bounds are high whatever the duals, the highest first.
+    fn promising(&self) -> Vec<u32> {
+        let mut top = TopB::new(PROMISING);
+        for position in 0..self.scales.len() {
+            let filled = self.inputs.columns().filled(position) as f64;
+            top.offer(self.radius(position) * filled * filled, position as u32);
+        }
+        top.into_sorted().into_iter().map(|scored| scored.item).collect()
+    }
+
+    /// Scores the columns at some positions.
+    fn score_some(&self, search: &Search<'_>, positions: &[u32]) -> Result<(Tops<u32>, u128)> {
+        let part = |positions: &[u32]| {
+            let mut scoring = Scoring::new(self, search, 0.0);
+            for &p in positions {
+                let at = p as usize;
+                self.inputs.columns().visit(at..at + 1, &mut |p, column| scoring.add(p, column));
             }
-            Ok((tops, scored))
+            scoring.end()
         };
         let none = || (Tops::new(search.budget), 0);
-        let merge = |(a, p): (Tops<u32>, u128), (b, q)| Ok((a.merge(b), p + q));
-        search.bounds.par_chunks(batch).enumerate().map(part).try_reduce(none, merge)
+        positions.par_chunks(TOGETHER).map(part).try_reduce(none, merge)
+    }
+
+    /// Scores all but the columns at `done`, which are in order, as far as they may reach `floor`.
+    fn score_others(&self, search: &Search<'_>, done: &[u32], floor: f64) -> Result<(Tops<u32>, u128)> {
+        let (columns, count) = (self.inputs.columns(), self.scales.len());
+        let batch = columns.batch();
+        let part = |task: usize| {
+            let mut scoring = Scoring::new(self, search, floor);
+            columns.visit(task * batch..count.min((task + 1) * batch), &mut |p, column| {
+                if scoring.may_reach(p, column.len()) && done.binary_search(&(p as u32)).is_err() {
+                    scoring.add(p, column);
+                }
+            });
+            scoring.end()
+        };
+        let none = || (Tops::new(search.budget), 0);
+        (0..count.div_ceil(batch)).into_par_iter().map(part).try_reduce(none, merge)
     }
 
     /// The squared length of an input's vector of sums; `None` if it is known to be below `least` without being computed.
-    fn square(&self, position: usize, v: &[f64], least: f64, room: &mut Room) -> Option<f64> {
-        match self.basis {
-            Basis::Steps { levels, power } => {
-                let bins = Bins::new(self.scales[position], power, levels);
-                let step = self.scales[position] / f64::from(levels);
-                let columns = self.inputs.columns();
-                let Room { entries, levels, sums } = room;
-                // A histogram is dearer than reading a column that is shorter than it.
-                if columns.short_column(position, bins.count(), entries) {
-                    levels.clear();
-                    levels.extend(entries.iter().map(|&(i, x)| (bins.index(x) as u32, v[i as usize])));
-                    if step * most_squared_sums(levels) * (1.0 + ROUNDING) < least {
-                        return None;
-                    }
-                    return Some(step * squared_sums(levels));
-                }
-                sums.clear();
-                sums.resize(bins.count() + 1, Lanes::default());
-                columns.histogram(position, v, &bins, sums);
-                Some(step * squared_suffix_sums(sums))
+    fn square(
+        &self,
+        position: usize,
+        column: ColumnView<'_>,
+        v: &[f64],
+        least: f64,
+        room: &mut Room,
+    ) -> Option<f64> {
+        let Basis::Steps { levels, power } = self.basis else {
+            return Some(self.curve(position, column).transpose(v).iter().map(|c| c * c).sum());
+        };
+        let bins = Bins::new(self.scales[position], power, levels);
+        let step = self.scales[position] / f64::from(levels);
+        // A histogram is dearer than reading a column that is shorter than it.
+        if !column.is_dense() && column.len() <= bins.count() {
+            if most_squared_sums(column, v, power, step) * (1.0 + ROUNDING) < least {
+                return None;
             }
-            Basis::Waves { .. } => Some(self.operator(position).transpose(v).iter().map(|c| c * c).sum()),
+            room.levels.clear();
+            column.each_nonzero(|i, x| room.levels.push((bins.index(x) as u32, v[i as usize])));
+            return Some(step * squared_sums(&mut room.levels));
         }
+        room.sums.clear();
+        room.sums.resize(bins.count() + 1, Lanes::default());
+        column.histogram(v, &bins, &mut room.sums);
+        Some(step * squared_suffix_sums(&room.sums))
     }
 
     /// The features of an input's curve.
@@ -240,36 +265,95 @@ impl<'a> AdditiveSpace<'a> {
 }
 
 /// A number for every column.
-fn scales(inputs: &Inputs<'_>, scale: impl Fn(usize, &Column) -> Result<f64> + Sync) -> Result<Vec<f64>> {
-    let columns = inputs.columns();
-    let one = |position: usize| {
-        let column = &columns.gather(&[position])[0];
-        let finite = column.entries().all(|(_, x)| x.is_finite());
+fn scales(
+    inputs: &Inputs<'_>,
+    scale: impl Fn(usize, ColumnView<'_>) -> Result<f64> + Sync,
+) -> Result<Vec<f64>> {
+    let one = |position: usize, column: ColumnView<'_>| {
+        let mut finite = true;
+        column.for_each(|_, x| finite &= x.is_finite());
         if finite { scale(position, column) } else { Err(inputs.explain(position)) }
     };
-    (0..columns.len()).into_par_iter().map(one).collect()
+    inputs.columns().see_all(one).into_iter().collect()
+}
+
+/// The rows whose value is not 0, and what is made of their values.
+fn made<T>(column: ColumnView<'_>, make: impl Fn(f64) -> T) -> (Vec<u32>, Vec<T>) {
+    let (mut rows, mut made) = (Vec::with_capacity(column.len()), Vec::with_capacity(column.len()));
+    column.each_nonzero(|row, x| {
+        rows.push(row);
+        made.push(make(x));
+    });
+    (rows, made)
 }
 
 /// What is looked for in one worst case.
 struct Search<'a> {
     v: &'a [f64],
+    /// The largest `|v_i|`, and the sum of their squares.
+    largest: f64,
+    square: f64,
     budget: usize,
     /// In order.
     taken: Vec<u32>,
-    /// Of every column's score.
-    bounds: Vec<f64>,
 }
 
-impl Search<'_> {
-    /// The bound that so many columns reach.
-    fn bound_of(&self, count: usize) -> f64 {
-        let (mut bounds, last) = (self.bounds.clone(), self.bounds.len());
-        if count >= last {
-            return 0.0;
+/// Columns that are scored by one thread, one after the other.
+struct Scoring<'a> {
+    space: &'a AdditiveSpace<'a>,
+    search: &'a Search<'a>,
+    /// Only scores from here on matter.
+    floor: f64,
+    tops: Tops<u32>,
+    scored: u128,
+    /// The first column whose score is no number.
+    wrong: Option<usize>,
+    room: Room,
+}
+
+impl<'a> Scoring<'a> {
+    fn new(space: &'a AdditiveSpace<'a>, search: &'a Search<'a>, floor: f64) -> Self {
+        let (tops, room) = (Tops::new(search.budget), Room::default());
+        Self { space, search, floor, tops, scored: 0, wrong: None, room }
+    }
+
+    /// The square of what a score must reach to matter.
+    fn least(&self) -> f64 {
+        let least = self.floor.max(self.tops.threshold());
+        least * least
+    }
+
+    /// Whether a column with so many values may matter.
+    fn may_reach(&self, position: usize, filled: usize) -> bool {
+        self.space.bound(position, filled, self.search) >= self.least()
+    }
+
+    fn add(&mut self, position: usize, column: ColumnView<'_>) {
+        let least = self.least();
+        if let Some(square) = self.space.square(position, column, self.search.v, least, &mut self.room) {
+            if !square.is_finite() {
+                self.wrong.get_or_insert(position);
+            }
+            self.scored += 1;
+            self.tops.offer(square.sqrt(), position as u32, &self.search.taken);
         }
-        *bounds.select_nth_unstable_by(count, |a, b| b.total_cmp(a)).1
+    }
+
+    fn end(self) -> Result<(Tops<u32>, u128)> {
+        match self.wrong {
+            Some(position) => Err(self.space.inputs.explain(position)),
+            None => Ok((self.tops, self.scored)),
+        }
     }
 }
+
+fn merge((a, p): (Tops<u32>, u128), (b, q): (Tops<u32>, u128)) -> Result<(Tops<u32>, u128)> {
+    Ok((a.merge(b), p + q))
+}
+
+/// Columns that are known to be promising, at most, and how many of them one thread takes at a time.
+const PROMISING: usize = 1 << 14;
+const TOGETHER: usize = 64;
 
 /// Columns, for each one that is looked for, that are scored first.
 const FIRST: usize = 8;
@@ -278,15 +362,20 @@ const FIRST: usize = 8;
 const ROUNDING: f64 = 1e-9;
 
 /// The largest `|x|^power` among instances that count.
-fn highest(column: &Column, power: f64, count: impl Fn(u32) -> f64) -> f64 {
-    let counted = column.entries().filter(|&(row, _)| count(row) > 0.0);
-    counted.fold(0.0, |top: f64, (_, x)| top.max(x.abs())).powf(power)
+fn highest(column: ColumnView<'_>, power: f64, count: impl Fn(u32) -> f64) -> f64 {
+    let mut top = 0.0;
+    column.for_each(|row, x| top = if count(row) > 0.0 { x.abs().max(top) } else { top });
+    top.powf(power)
 }
 
 /// The standard deviation of `n` instances, each of which counts so often.
-fn deviation(column: &Column, n: f64, count: impl Fn(u32) -> f64) -> f64 {
-    let mean = column.entries().fold(0.0, |sum, (row, x)| sum + count(row) * x) / n;
-    let square = column.entries().fold(0.0, |sum, (row, x)| sum + count(row) * x * x) / n;
+fn deviation(column: ColumnView<'_>, n: f64, count: impl Fn(u32) -> f64) -> f64 {
+    let (mut mean, mut square) = (0.0, 0.0);
+    column.for_each(|row, x| {
+        mean += count(row) * x;
+        square += count(row) * x * x;
+    });
+    (mean, square) = (mean / n, square / n);
     let variance = square - mean * mean;
     if variance > 1e-12 * square { variance.sqrt() } else { square.sqrt().max(f64::MIN_POSITIVE) }
 }
@@ -294,7 +383,6 @@ fn deviation(column: &Column, n: f64, count: impl Fn(u32) -> f64) -> f64 {
 /// What scoring a column needs, kept from column to column.
 #[derive(Default)]
 struct Room {
-    entries: Vec<(u32, f64)>,
     levels: Vec<(u32, f64)>,
     sums: Vec<Lanes>,
 }
@@ -311,21 +399,23 @@ fn squared_sums(levels: &mut [(u32, f64)]) -> f64 {
     total
 }
 
-/// What [`squared_sums`] cannot exceed, at a smaller price.
+/// What the step times [`squared_sums`] of a column cannot exceed, at the price of about a dot product.
 ///
 /// Let `P_l` be the sum of the positive v at levels from l up, `N_l` that of the negative ones, made positive. Then
-/// `(P_l - N_l)^2 <= P_l^2 + N_l^2 <= P_1 P_l + N_1 N_l`, and the sum of all `P_l` is that of every positive v times its level.
-fn most_squared_sums(levels: &[(u32, f64)]) -> f64 {
-    let (mut sum, mut size, mut area, mut area_size) = (0.0, 0.0, 0.0, 0.0);
-    for &(level, v) in levels {
-        let height = f64::from(level);
+/// `(P_l - N_l)^2 <= P_l^2 + N_l^2 <= P_1 P_l + N_1 N_l`, and the sum of all `P_l` is that of every positive v times its level. A
+/// level is at most 1 above the size of its value in steps.
+fn most_squared_sums(column: ColumnView<'_>, v: &[f64], power: f64, step: f64) -> f64 {
+    let size = |x: f64| if power == 1.0 { x.abs() } else { x.abs().powf(power) };
+    let (mut sum, mut length, mut dot, mut dot_length) = (0.0, 0.0, 0.0, 0.0);
+    column.for_each(|row, x| {
+        let (v, size) = (v[row as usize], size(x));
         sum += v;
-        size += v.abs();
-        area += height * v;
-        area_size += height * v.abs();
-    }
-    // (size + sum) / 2 is P_1, (size - sum) / 2 is N_1, and so on: their products add up to this.
-    0.5 * (size * area_size + sum * area)
+        length += v.abs();
+        dot += v * size;
+        dot_length += v.abs() * size;
+    });
+    // (length + sum) / 2 is P_1, (length - sum) / 2 is N_1, and so on: their products add up to this.
+    0.5 * (length * (dot_length + step * length) + sum * (dot + step * sum))
 }
 
 /// `sum over levels l >= 1 of (sum over levels k >= l of h_k)^2` for a histogram `h` in lanes.
@@ -371,26 +461,31 @@ impl FeatureSpace for AdditiveSpace<'_> {
 
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
         let budget = budget.min(self.inputs.columns().len());
-        let search = Search { v, budget, taken: taken_groups(taken), bounds: self.bounds(v) };
+        let largest = v.iter().fold(0.0, |most: f64, v| v.abs().max(most));
+        let search = Search { v, largest, square: kernels::dot(v, v), budget, taken: taken_groups(taken) };
         // The most promising first: what they reach, others must.
-        let cut = search.bound_of(FIRST * budget + search.taken.len());
-        let (first, scored) = self.score(&search, |bound| bound >= cut, 0.0)?;
-        let floor = first.threshold().max(0.0);
-        let (rest, others) = self.score(&search, |bound| bound < cut && bound >= floor, floor)?;
-        Ok(WorstCase::new(first.merge(rest), scored + others, Candidate::Group))
+        let promising = self.promising.get_or_init(|| self.promising());
+        let count = (FIRST * budget + search.taken.len()).min(promising.len());
+        let mut first = promising[..count].to_vec();
+        first.sort_unstable();
+        let (tops, scored) = self.score_some(&search, &first)?;
+        let (rest, others) = self.score_others(&search, &first, tops.threshold().max(0.0))?;
+        Ok(WorstCase::new(tops.merge(rest), scored + others, Candidate::Group))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
         let position = group_number(candidate, self.scales.len())?;
-        let column = &self.inputs.columns().gather(&[position])[0];
-        let ends = |[low, high]: [f64; 2], x: f64| [low.min(x), high.max(x)];
+        let mut range = [0.0f64; 2];
+        self.inputs.columns().see(position, |column| {
+            column.for_each(|_, x| range = [range[0].min(x), range[1].max(x)]);
+        });
         let features = self.features(position);
         Ok(Group {
             name: Some(self.inputs.name(&self.inputs.feature(position))),
             size: features.len(),
             features,
             scale: 1.0,
-            range: Some(column.entries().fold([0.0, 0.0], |range, (_, x)| ends(range, x))),
+            range: Some(range),
         })
     }
 
@@ -407,9 +502,10 @@ impl FeatureSpace for AdditiveSpace<'_> {
             Basis::Steps { .. } => (4 + 2, 0),
             Basis::Waves { .. } => (4 + 16, 2 * HARMONICS as u64),
         };
-        // A scale and a bound for every column, and the bounds once more while they are put in order; every thread has a
-        // column at hand, as it is and as a curve.
-        let search = 24 * self.scales.len() as u64 + threads as u64 * (12 + value) * longest;
+        // A scale for every column, and an entry in a heap for some; every thread has a column at hand, as it is and as a
+        // curve.
+        let at_hand = (12 + value) * longest + self.inputs.columns().visit_bytes();
+        let search = 8 * self.scales.len() as u64 + 16 * PROMISING as u64 + threads as u64 * at_hand;
         Footprint { least: search, most: search, columns: value * values, width: width * count }
     }
 
@@ -461,7 +557,6 @@ mod tests {
             let lanes = (0..).zip(&sums).flat_map(|(level, lanes)| lanes.map(|v| (level, v)));
             let mut levels: Vec<(u32, f64)> = lanes.collect();
             levels.rotate_left(sums.len());
-            prop_assert!(most_squared_sums(&levels) * (1.0 + ROUNDING) >= expected);
             prop_assert!((squared_sums(&mut levels) - expected).abs() <= 1e-12 * (1.0 + expected));
         }
 
@@ -485,8 +580,16 @@ mod tests {
                 AdditiveSpace::intersection(inputs, 100, 0.5).unwrap(),
                 AdditiveSpace::gaussian(inputs, None).unwrap(),
             ] {
-                let square = space.square(0, &v, 0.0, &mut Room::default()).unwrap();
-                prop_assert!(space.bounds(&v)[0] >= square.sqrt());
+                let inputs = space.inputs.columns();
+                let square = inputs.see(0, |x| space.square(0, x, &v, 0.0, &mut Room::default())).unwrap();
+                let (square_of, largest) = (kernels::dot(&v, &v), v.iter().fold(0.0, |a: f64, v| v.abs().max(a)));
+                let search = Search { v: &v, largest, square: square_of, budget: 1, taken: vec![] };
+                prop_assert!(space.bound(0, inputs.filled(0), &search) >= square);
+                if let Basis::Steps { levels, power } = space.basis {
+                    let step = space.scales[0] / f64::from(levels);
+                    let most = inputs.see(0, |x| most_squared_sums(x, &v, power, step));
+                    prop_assert!(most * (1.0 + ROUNDING) >= square, "{most} {square}");
+                }
             }
         }
     }

@@ -40,7 +40,7 @@ impl RankedRows {
         let mut counts = vec![0u32; columns.rows()];
         for &position in order {
             work.go_on()?;
-            columns.tally(position as usize, &mut counts);
+            columns.see(position as usize, |column| column.each_nonzero(|row, _| counts[row as usize] += 1));
         }
         let (mut starts, mut held) = (Vec::with_capacity(counts.len()), 0);
         for (row, count) in (0..).zip(counts) {

@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
 use super::width::Width;
-use super::{Bins, Column, Columns, Dataset, Dense, Labels, Lanes, Layout, Names, SparseView, ValuesView};
+use super::{Column, ColumnView, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
 use crate::error::{Error, Result};
 use crate::kernels::RowNumber;
 
@@ -316,26 +316,17 @@ impl Columns for Store {
         positions.iter().map(one).collect()
     }
 
-    fn square_dots(&self, range: Range<usize>, v: &[f64]) -> Vec<[f64; 2]> {
-        let mut sums = Vec::with_capacity(range.len());
-        self.for_each_part(range, |columns, part| sums.extend(columns.square_dots(part, v)));
-        sums
-    }
-
-    fn histogram(&self, position: usize, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
-        self.at(position, |columns, k| columns.histogram(k, v, bins, sums));
-    }
-
-    fn short_column(&self, position: usize, most: usize, out: &mut Vec<(u32, f64)>) -> bool {
-        self.at(position, |columns, k| columns.short_column(k, most, out))
+    fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
+        let mut first = range.start;
+        self.for_each_part(range, |columns, part| {
+            let (before, count) = (part.start, part.len());
+            columns.visit(part, &mut |k, column| each(first + k - before, column));
+            first += count;
+        });
     }
 
     fn filled(&self, position: usize) -> usize {
         self.at(position, |columns, k| columns.filled(k))
-    }
-
-    fn tally(&self, position: usize, counts: &mut [u32]) {
-        self.at(position, |columns, k| columns.tally(k, counts));
     }
 
     fn is_narrow(&self) -> bool {

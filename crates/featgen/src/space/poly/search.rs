@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::blocks::Blocks;
 use super::singles::Bounds;
 use super::{Item, PolySpace, ROUNDING};
-use crate::data::Columns;
+use crate::data::{ColumnView, Columns};
 use crate::error::Result;
 use crate::space::ranked::RankedRows;
 use crate::space::topb::Tops;
@@ -218,12 +218,16 @@ impl<'a> Search<'a> {
         let columns = self.space.inputs.columns();
         let one = |&position: &u32| {
             self.work.go_on()?;
-            let mut entries = Vec::new();
-            if !columns.short_column(position as usize, usize::MAX, &mut entries) {
-                columns.gather(&[position as usize])[0].each_nonzero(|row, x| entries.push((row, x)));
-            }
-            entries.retain(|&(row, x)| self.weighs[row as usize] && x != 0.0);
-            Ok(entries)
+            let kept = |column: ColumnView<'_>| {
+                let mut entries = Vec::with_capacity(column.len());
+                column.each_nonzero(|row, x| {
+                    if self.weighs[row as usize] {
+                        entries.push((row, x));
+                    }
+                });
+                entries
+            };
+            Ok(columns.see(position as usize, kept))
         };
         self.order[ranks].par_iter().map(one).collect()
     }

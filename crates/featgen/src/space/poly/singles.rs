@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{Item, PolySpace, ROUNDING};
+use crate::data::ColumnView;
 use crate::error::{Error, Result};
 use crate::space::Inputs;
 use crate::space::inputs::LARGEST_SUM;
@@ -31,12 +32,12 @@ impl Values {
     pub(super) fn of(inputs: &Inputs<'_>) -> Self {
         let columns = inputs.columns();
         let none = || Self { one_signed: true, largest: 0.0 };
-        let one = |position: usize| {
+        let one = |column: ColumnView<'_>| {
             let (mut signs, mut values) = ([false; 2], none());
-            for (_, x) in columns.gather(&[position])[0].entries() {
+            column.for_each(|_, x| {
                 signs = [signs[0] || x < 0.0, signs[1] || x > 0.0];
                 values.largest = values.largest.max(if x.is_finite() { x.abs() } else { f64::INFINITY });
-            }
+            });
             values.one_signed = signs != [true; 2];
             values
         };
@@ -46,7 +47,7 @@ impl Values {
         };
         match columns.all_ones() {
             true => Self { one_signed: true, largest: 1.0 },
-            false => (0..columns.len()).into_par_iter().map(one).reduce(none, both),
+            false => columns.see_all(|_, column| one(column)).into_iter().fold(none(), both),
         }
     }
 }
@@ -155,7 +156,7 @@ impl PolySpace<'_> {
             Ok((tops, bounds))
         };
         let some = |positions: &[u32]| {
-            let sums = |&p: &u32| columns.square_dots(p as usize..p as usize + 1, v)[0];
+            let sums = |&p: &u32| columns.see(p as usize, |column| square_sums(column, v));
             part(positions, positions.iter().map(sums).collect())
         };
         let mut bounds = Vec::new();
@@ -185,14 +186,23 @@ impl PolySpace<'_> {
         self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
         let batch = |positions: &[u32]| {
             let first = positions[0] as usize;
-            let sums = columns.square_dots(first..first + positions.len(), v);
-            let new = positions.iter().zip(sums).filter(|(p, _)| !again[**p as usize]);
-            let (positions, sums): (Vec<u32>, Vec<_>) = new.map(|(&p, sums)| (p, sums)).unzip();
-            part(&positions, sums)
+            let (mut new, mut sums) = (Vec::new(), Vec::new());
+            columns.visit(first..first + positions.len(), &mut |position, column| {
+                if !again[position] {
+                    new.push(position as u32);
+                    sums.push(square_sums(column, v));
+                }
+            });
+            part(&new, sums)
         };
         tops = add(all.par_chunks(columns.batch()).map(batch).collect(), tops)?;
         Ok((tops, bounds))
     }
+}
+
+/// `sum of v_i x_i^2` over positive and, made positive, over negative `v_i`.
+fn square_sums(column: ColumnView<'_>, v: &[f64]) -> [f64; 2] {
+    column.signed_sums(v, |v, x| v * x * x)
 }
 
 /// Whether a bound is below a threshold, with room for rounding. Bounds that are no numbers are not.

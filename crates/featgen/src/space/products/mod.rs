@@ -26,7 +26,6 @@ use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
 use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Scored, Settings, WorstCase};
-use crate::data::Column;
 use crate::error::{Error, Result};
 
 /// Factors that a product may have at most.
@@ -213,20 +212,11 @@ impl<'a> ProductSpace<'a> {
 
     /// `sum of v_i x_i` over positive and, made positive, over negative `v_i`, of some columns.
     fn signed_sums(&self, first: usize, len: usize, v: &[f64]) -> Vec<[f64; 2]> {
-        let columns = self.inputs.columns();
-        if self.binary {
-            // Ones are their squares.
-            return columns.square_dots(first..first + len, v);
-        }
-        let sums = |column: &Column| {
-            let mut sums = [0.0; 2];
-            column.each_nonzero(|row, x| {
-                let v = v[row as usize];
-                sums[usize::from(v < 0.0)] += v.abs() * x;
-            });
-            sums
-        };
-        columns.gather(&(first..first + len).collect::<Vec<_>>()).iter().map(sums).collect()
+        let mut sums = Vec::with_capacity(len);
+        self.inputs.columns().visit(first..first + len, &mut |_, column| {
+            sums.push(column.signed_sums(v, |v, x| v * x));
+        });
+        sums
     }
 }
 
@@ -281,7 +271,7 @@ impl FeatureSpace for ProductSpace<'_> {
         let held = per_input * columns.len() as u64
             + RankedRows::ROW_SIZE * columns.rows() as u64
             + (RankedRows::value_size(self.binary) + search::MEMBER) * columns.nonzeros();
-        let walks = threads as u64 * self.degree as u64 * search::HANDED_ON;
+        let walks = threads as u64 * (self.degree as u64 * search::HANDED_ON + columns.visit_bytes());
         let longest = longest(columns, 1).iter().sum();
         Footprint::of_products(held + walks, held + walks, columns.rows(), longest, selected)
     }
@@ -313,9 +303,9 @@ fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
     let columns = inputs.columns();
     let batch = columns.batch();
     let part = |(b, known): (usize, &mut [Known])| {
-        let positions: Vec<usize> = (b * batch..b * batch + known.len()).collect();
-        let mut bad = None;
-        for ((column, known), &position) in columns.gather(&positions).iter().zip(known).zip(&positions) {
+        let (first, mut bad) = (b * batch, None);
+        columns.visit(first..first + known.len(), &mut |position, column| {
+            let known = &mut known[position - first];
             column.each_nonzero(|row, x| {
                 if !(0.0..=1.0).contains(&x) {
                     bad.get_or_insert((position, row, x));
@@ -324,7 +314,7 @@ fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
                 known.key.add(row, x);
                 known.support += 1;
             });
-        }
+        });
         bad
     };
     let mut known = vec![Known::default(); columns.len()];

@@ -159,7 +159,7 @@ impl<'a> Search<'a> {
         let gather = |&position: &u32| {
             self.work.go_on()?;
             let mut values = Vec::new();
-            columns.gather(&[position as usize])[0].each_nonzero(|row, x| values.push((row, x)));
+            columns.see(position as usize, |column| column.each_nonzero(|row, x| values.push((row, x))));
             Ok(values)
         };
         let values: Vec<Vec<(u32, f64)>> =
