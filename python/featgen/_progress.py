@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from . import _html
@@ -26,18 +26,24 @@ def reporter(verbose: int, wanted: int | None = None) -> Iterator[Callable[[Roun
         yield None
     elif _in_notebook():
         yield from _closed(_Notebook())
-    elif sys.stderr.isatty() and verbose == 1:
+    elif verbose == 1 and _in_terminal():
         yield from _closed(_Terminal(wanted))
     else:
-        yield lambda round: print(_line(round), file=sys.stderr, flush=True)
+        yield lambda round: _write(f"{_line(round)}\n")
 
 
 def going_on(round: Round) -> None:
     """Says that a run goes on from its checkpoint after this round."""
     rounds = "1 round" if round["round"] == 1 else f"{round['round']} rounds"
-    print(
-        f"going on from the checkpoint: {rounds}, {round['selected']} selected", file=sys.stderr, flush=True
-    )
+    _write(f"going on from the checkpoint: {rounds}, {round['selected']} selected\n")
+
+
+def _write(text: str) -> None:
+    """To standard error. It may not be there, or be closed: what cannot be shown must not end a fit."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
 
 def _closed(moving: _Moving) -> Iterator[_Moving]:
@@ -98,8 +104,7 @@ class _Terminal(_Moving):
             if self._wanted and room >= self.SHORTEST_BAR
             else ""
         )
-        sys.stderr.write(f"\r\x1b[2K{bar}{line[:width]}")
-        sys.stderr.flush()
+        _write(f"\r\x1b[2K{bar}{line[:width]}")
 
     def _bar(self, length: int, share: float) -> str:
         done = min(length, int(length * share))
@@ -110,8 +115,7 @@ class _Terminal(_Moving):
     def close(self) -> None:
         super().close()
         if self._shown_at is not None:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+            _write("\n")
 
 
 class _Notebook(_Moving):
@@ -136,6 +140,10 @@ class _Notebook(_Moving):
             self._handle = display(table, display_id=True)
         else:
             self._handle.update(table)
+
+
+def _in_terminal() -> bool:
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 def _in_notebook() -> bool:
