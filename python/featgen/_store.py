@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _featgen
+from ._checks import given, integer
 
 
 class Store:
@@ -43,6 +44,12 @@ class Store:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> NoReturn:
+        raise TypeError(
+            "a store is used as a whole: samples cannot be taken out of it, as cross-validation does. "
+            "Make a store of each part of the data"
+        )
 
     def __repr__(self) -> str:
         return repr(self._store)
@@ -116,7 +123,8 @@ def convert(
     >>> model.predict(store)
     array([1, 0, 1, 0])
     """
-    _featgen.convert(data, store, label, labels, names, memory)
+    bytes_at_once = given("memory", integer("memory", memory))
+    _featgen.convert(data, store, label, labels, names, bytes_at_once)
     return Store(store)
 
 
