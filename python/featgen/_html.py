@@ -21,10 +21,9 @@ _RIGHT = "text-align:right;padding:1px 12px 1px 0;font-variant-numeric:tabular-n
 
 def summary(machine: _Machine) -> str:
     """What was selected, and how good that is."""
-    table = machine.selected_
-    columns = list(table)
+    table = machine._selection()
     names, weights = list(table["feature"]), [float(weight) for weight in table["weight"]]
-    groups = list(table["group"]) if "group" in columns else None
+    groups = table.get("group")
     largest = max(map(abs, weights), default=0.0) or 1.0
     unit = "groups" if groups else "features"
     head = ["feature", *(["group"] if groups else []), "weight", ""]

@@ -53,6 +53,21 @@ def take(X: Any, columns: NDArray[Any]) -> Any:
     return sp.csc_array((X.data[there], (row, at[there])), shape=(X.shape[0], len(columns)))
 
 
+def values_like(X: Any, values: Any, width: int) -> Any:
+    """What the engine computed from X: an array or, by its parts, a sparse matrix; both as X was given."""
+    if isinstance(values, tuple):
+        return rows_like(X, sp.csc_array(values, shape=(X.shape[0], width)))
+    return values if isinstance(X, Store) else values.astype(X.dtype, copy=False)
+
+
+def rows_like(X: Any, columns: Any) -> Any:
+    """A CSC matrix as CSR, with the type of X's values, and a matrix or an array as X is."""
+    if isinstance(X, Store):
+        return columns.tocsr()
+    rows = columns.astype(X.dtype, copy=False).tocsr()
+    return sp.csr_array(rows) if isinstance(X, (sp.csr_array, sp.csc_array)) else sp.csr_matrix(rows)
+
+
 def dense(X: NDArray[Any]) -> NDArray[Any]:
     X = np.asarray(X)
     contiguous = X.flags.c_contiguous or X.flags.f_contiguous

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, ClassifierTags, check_array, compute_class_weight
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Bunch, ClassifierTags, assert_all_finite, check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
@@ -27,9 +30,12 @@ from sklearn.utils.validation import (
 )
 
 from . import _featgen, _html, _input, spaces
-from ._checks import given, integer, one_of, path, real
+from ._checks import function, given, integer, level, one_of, path, real, share, truth
 from ._progress import going_on, reporter
 from ._store import Store, as_values
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["FGMClassifier", "FGMSelector", "load"]
 
@@ -43,17 +49,41 @@ _LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
 
 _SOLVERS = ("auto", "newton", "apg", "pg")
 
+#: Messages name at most this many columns.
+_NAMED = 5
 
-def _generates(machine: _Machine) -> bool:
-    return spaces.by_name(machine.space)._generates
+#: A round counts as solved if its gap is at most this many times ``inner_tol``.
+_INNER_SLACK = 10
+
+
+def _is_fitted(machine: _Machine) -> bool:
+    return hasattr(machine, "_model")
 
 
 def _selects_inputs(machine: _Machine) -> bool:
-    return not _generates(machine)
+    return not machine._searched()._generates
+
+
+def _has_probabilities(machine: _Machine) -> bool:
+    return (machine._facts["loss"] if _is_fitted(machine) else machine.loss) == "logistic"
 
 
 class _Machine(SelectorMixin, BaseEstimator):
     """What both estimators are: a fit that selects, and what can be known of it."""
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    classes_: NDArray[Any]
+    intercept_: NDArray[np.float64]
+    rounds_: list[dict[str, Any]]
+    n_iter_: int
+    n_selected_: int
+    n_candidates_: int
+    C_: float
+    objective_: float
+    lower_bound_: float
+    gap_: float
+    stopped_: str
 
     def __init__(
         self,
@@ -99,7 +129,7 @@ class _Machine(SelectorMixin, BaseEstimator):
 
     # Fitting
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select features and fit them.
 
         Parameters
@@ -116,53 +146,62 @@ class _Machine(SelectorMixin, BaseEstimator):
         -------
         self : object
             The fitted estimator. After Ctrl-C it holds what was reached, and KeyboardInterrupt is raised; with a
-            ``checkpoint``, the next fit goes on from there.
+            ``checkpoint``, the next fit goes on from there. After any other error it is as it was before.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the number of features, the gap or the exactness of the rounds asked for was not reached.
         """
-        X, y = self._stored(X, y) if isinstance(X, Store) else validate_data(self, X, y, **_input.ACCEPTED)
+        space, options = self._space(), self._options()
+        verbose, callback = level("verbose", self.verbose), function("callback", self.callback)
+        X, y, inputs = self._seen(X, y)
         classes, second = _two_classes(y)
-        names = getattr(self, "feature_names_in_", None)
         counts = None if sample_weight is None else _sample_weights(sample_weight, X)
         target = {
-            "classes": tuple(str(c) for c in classes.tolist()),
+            "classes": tuple(_as_text(c) for c in classes.tolist()),
             "second": second,
             "counts": counts,
             "weights": self._weights(classes, second, counts),
         }
-        space = self._space()._describe(spaces.Inputs(X.shape[1], names))
-        options = self._options()
-        names = None if names is None else list(names)
-        with reporter(self.verbose, self.n_features) as report:
+        described = space._describe(inputs)
+        with reporter(verbose, options["n_features"]) as report:
             listeners = {
-                "round": _both(report, self.callback),
-                "resumed": going_on if self.verbose else None,
+                "round": _both(report, callback),
+                "resumed": going_on if verbose else None,
             }
-            model, broken_off = _featgen.fit(_input.matrix(X), names, target, space, options, listeners)
+            model, broken_off = _featgen.fit(
+                _input.matrix(X), inputs.names, target, described, options, listeners
+            )
+        self._know(inputs)
         self._keep(model, classes)
         if broken_off is not None:
             raise broken_off
+        self._warn_if_short(options)
         return self
 
-    def _stored(self, X: Store, y: Any) -> tuple[Store, Any]:
-        """What validation does, for data that are never arrays."""
-        if y is None:
-            raise ValueError("y: labels must be given; where the store has some, they are its y")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        self.n_features_in_ = X.shape[1]
-        if X.feature_names is not None:
-            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return X, y
+    def _seen(self, X: Any, y: Any) -> tuple[Any, Any, spaces.Inputs]:
+        """Data as validation leaves them, and their inputs. Nothing is set: a fit may still fail."""
+        if isinstance(X, Store):
+            if y is None:
+                raise ValueError("y: labels must be given; where the store has some, they are its y")
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            return X, y, spaces.Inputs(X.shape[1], X.feature_names)
+        told = copy.copy(self)
+        X, y = validate_data(told, X, y, **_input.ACCEPTED)
+        names = getattr(told, "feature_names_in_", None)
+        return X, y, spaces.Inputs(X.shape[1], None if names is None else list(names))
 
     def _space(self) -> spaces.Space:
+        tree = truth("tree", self.tree)
         if self.groups is None:
-            if self.tree:
+            if tree:
                 raise ValueError("tree=True says that groups form a tree: groups must be given")
             return spaces.by_name(self.space)
         if not (self.space == "linear" or isinstance(self.space, spaces.Linear)):
             raise ValueError("groups are of the features as they are: space must be 'linear'")
-        return spaces.Tree(self.groups) if self.tree else spaces.Groups(self.groups)
+        return spaces.Tree(self.groups) if tree else spaces.Groups(self.groups)
 
     def _options(self) -> dict[str, Any]:
         open_ended = self.n_features is not None or self.gap is not None
@@ -177,11 +216,11 @@ class _Machine(SelectorMixin, BaseEstimator):
             "budget": budget,
             "cost": real("C", given("C", self.C)),
             "loss": _LOSSES[one_of("loss", self.loss, _LOSSES)],
-            "fit_intercept": bool(self.fit_intercept),
+            "fit_intercept": truth("fit_intercept", self.fit_intercept),
             "max_rounds": None if usual_rounds else integer("max_rounds", self.max_rounds),
             "tol": None if usual_tol else real("tol", self.tol),
             "inner_tol": real("inner_tol", given("inner_tol", self.inner_tol)),
-            "gap": real("gap", self.gap),
+            "gap": share("gap", self.gap),
             "debias": real("debias", self.debias),
             "solver": one_of("solver", self.solver, _SOLVERS),
             "threads": _threads(self.n_jobs),
@@ -197,20 +236,26 @@ class _Machine(SelectorMixin, BaseEstimator):
         if counts is None:
             counts = np.ones(len(second))
         codes = second.astype(np.intp)
-        for name, total in zip(classes.tolist(), np.bincount(codes, counts)):
+        totals = np.bincount(codes, counts).astype(np.float64)
+        for name, total in zip(classes.tolist(), totals):
             if total == 0:
                 raise ValueError(f"no instance of class {name} has a positive weight")
-        weights = compute_class_weight(
-            self.class_weight, classes=classes, y=classes[codes], sample_weight=counts
-        )
-        if not (np.isfinite(weights) & (weights >= 0)).all():
-            raise ValueError(f"class_weight: must be finite numbers of at least 0, not {self.class_weight!r}")
-        return counts * weights[codes]
+        return counts * _class_weights(self.class_weight, classes.tolist(), totals)[codes]
+
+    def _know(self, inputs: spaces.Inputs, by_name: bool = False) -> None:
+        """Sets what is known of the inputs, and whether they are looked for by their names."""
+        self.n_features_in_ = inputs.count
+        if inputs.names is not None:
+            self.feature_names_in_ = np.array(inputs.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._found_by_name = by_name
 
     def _keep(self, model: _featgen.Model, classes: NDArray[Any]) -> None:
         """Sets what a fit leaves."""
         facts = model.facts()
         self._model = model
+        self._facts = facts
         self._terms = model.terms()
         self.classes_ = classes
         self.intercept_ = np.array([facts["intercept"]])
@@ -225,7 +270,33 @@ class _Machine(SelectorMixin, BaseEstimator):
         self.gap_ = facts["gap"]
         self.stopped_ = facts["stopped"]
 
+    def _warn_if_short(self, options: dict[str, Any]) -> None:
+        """Says what was asked for and not reached, unless the run was to end early."""
+        if self.stopped_ == "interrupted":
+            return
+        n_features, gap, inner_tol = options["n_features"], options["gap"], options["inner_tol"]
+        short = []
+        if n_features is not None and self.n_selected_ < n_features:
+            short.append(
+                f"n_features={n_features} was asked for, but n_selected_ is {self.n_selected_} "
+                f"(of {self.n_candidates_} candidates)"
+            )
+        if gap is not None and self.gap_ > gap:
+            short.append(f"gap={gap} was asked for, but gap_ is {self.gap_:.3g}")
+        inner_gap = self.rounds_[-1]["inner_gap"] if self.rounds_ else 0.0
+        if inner_gap > _INNER_SLACK * inner_tol:
+            short.append(
+                f"inner_tol={inner_tol} was asked for, but the last round was solved to {inner_gap:.3g} only"
+            )
+        if short:
+            why = f"the run ended because {self._facts['explained']} (stopped_ is {self.stopped_!r})"
+            warnings.warn("; ".join([*short, why]), ConvergenceWarning, stacklevel=3)
+
     # What was selected
+
+    def _searched(self) -> type[spaces.Space]:
+        """The kind of space that was searched or, before a fit, will be: parameters may have changed since."""
+        return spaces.kind(spaces.from_settings(self._facts["space"]) if _is_fitted(self) else self.space)
 
     def _carrying(self) -> NDArray[np.intp]:
         """The terms that carry weight."""
@@ -233,12 +304,31 @@ class _Machine(SelectorMixin, BaseEstimator):
 
     def _coefficients(self) -> Any:
         terms, weights = self._carrying(), self._terms["weight"]
-        if _generates(self) or self._model.curves():
+        space = self._searched()
+        if space._generates or space._learns_curves:
             return weights[terms][np.newaxis]
-        at = [self._terms["inputs"][t][0] for t in terms]
+        return self._over_inputs([self._terms["inputs"][t][0] for t in terms], weights[terms])
+
+    def _over_inputs(self, inputs: Sequence[int], values: NDArray[np.float64]) -> Any:
+        """A row as wide as the inputs that has the sums of these values at these places."""
         shape = (1, self.n_features_in_)
-        coefficients = sp.csr_array((weights[terms], (np.zeros(len(at), dtype=np.intp), at)), shape=shape)
-        return coefficients.toarray() if self.n_features_in_ <= DENSE_LIMIT else coefficients
+        row = sp.csr_array((values, (np.zeros(len(inputs), dtype=np.intp), inputs)), shape=shape)
+        return row.toarray() if self.n_features_in_ <= DENSE_LIMIT else row
+
+    @property
+    def feature_importances_(self) -> Any:
+        """How much weight the features made of each input carry: the length of the vector of their weights.
+
+        Of shape (n_features,), or a sparse row where there are more than a million inputs. For ``SelectFromModel`` and
+        ``RFE`` around a space that makes features, with ``importance_getter="feature_importances_"``.
+        """
+        check_is_fitted(self)
+        parts = [
+            (i, self._terms["weight"][t]) for t in self._carrying() for i in set(self._terms["inputs"][t])
+        ]
+        inputs, weights = [i for i, _ in parts], np.array([weight for _, weight in parts])
+        lengths = np.sqrt(self._over_inputs(inputs, weights**2))
+        return lengths if sp.issparse(lengths) else lengths[0]
 
     def _support(self) -> NDArray[np.int64]:
         """The inputs that anything selected is made of, in order."""
@@ -267,20 +357,13 @@ class _Machine(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self._support() if indices else self._get_support_mask()
 
-    @property
-    def selected_(self) -> Any:
-        """What was selected, most important first: a table with the columns feature, weight, round and, where there are
-        groups, group.
-
-        A pandas frame where pandas is installed, a polars frame where only polars is, else a dictionary of arrays. A
-        feature that has a curve instead of a weight has here the length of the curve's vector of weights; a feature in
-        several groups has a row for each.
-        """
+    def _selection(self) -> dict[str, Any]:
+        """The columns of the table of what was selected."""
         check_is_fitted(self)
         curves = self._model.curves()
         if curves:
             feature, weight, round, _ = zip(*curves)
-            return _table({"feature": list(feature), "weight": np.array(weight), "round": np.array(round)})
+            return {"feature": list(feature), "weight": np.array(weight), "round": np.array(round)}
         terms = self._carrying()
         terms = terms[np.argsort(-np.abs(self._terms["weight"][terms]), kind="stable")]
         columns = {
@@ -290,7 +373,18 @@ class _Machine(SelectorMixin, BaseEstimator):
         }
         if self._terms["groups"]:
             columns["group"] = [self._terms["groups"][g] for g in self._terms["group"][terms]]
-        return _table(columns)
+        return columns
+
+    @property
+    def selected_(self) -> Any:
+        """What was selected, most important first: a table with the columns feature, weight, round and, where there are
+        groups, group.
+
+        A pandas frame where pandas is installed, a polars frame where only polars is, else a dictionary of arrays. A
+        feature that has a curve instead of a weight has here the length of the curve's vector of weights; a feature in
+        several groups has a row for each.
+        """
+        return _table(self._selection())
 
     @property
     def curves_(self) -> dict[str, NDArray[np.float64]]:
@@ -325,7 +419,7 @@ class _Machine(SelectorMixin, BaseEstimator):
             lower_bound=column("lower_bound"),
         )
 
-    def at(self, n_features: int) -> Any:
+    def at(self, n_features: int) -> Self:
         """The estimator as it was with fewer features, without fitting again.
 
         Parameters
@@ -358,30 +452,38 @@ class _Machine(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
-            Data with the features of the training data.
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data. Of a store, the selected columns are copied; where the space
+            learns curves, they cannot be.
 
         Returns
         -------
         X_new : array or sparse matrix of shape (n_samples, n_selected)
-            The columns selected or, where the space makes features such as products, their values.
+            The columns selected or, where the space makes features such as products, their values. Sparse data stay
+            sparse.
         """
         check_is_fitted(self)
-        if isinstance(X, Store):
+        made, stored = self._searched()._generates, isinstance(X, Store)
+        if stored and self._searched()._learns_curves:
             raise ValueError(
-                "columns of a store are used where they are, not taken out: transform needs an array"
+                "columns that have curves are not taken out of a store: transform needs an array"
             )
-        made, by_name = _generates(self), self._names_to_find(X) is not None
-        if not made and not by_name and not (sp.issparse(X) and X.shape[1] > DENSE_LIMIT):
+        found = stored or self._names_to_find(X) is not None
+        if not made and not found and not (sp.issparse(X) and X.shape[1] > DENSE_LIMIT):
             return super().transform(X)
         X = self._validated(X)
         chosen = self._carrying() if made else self._support()
         if len(chosen) == 0:
             warnings.warn("No features were selected.", UserWarning, stacklevel=2)
-        if made:
-            values = self._model.values(self._needed(X), list(chosen))
-            return sp.csc_array(values, shape=(X.shape[0], len(chosen))).tocsr() if sp.issparse(X) else values
-        return _input.take(X, chosen).tocsr() if sp.issparse(X) else X[:, chosen]
+        if made or stored:
+            terms = chosen if made else self._terms_of(chosen)
+            return _input.values_like(X, self._model.values(self._needed(X), list(terms)), len(terms))
+        return _input.rows_like(X, _input.take(X, chosen)) if sp.issparse(X) else X[:, chosen]
+
+    def _terms_of(self, inputs: NDArray[np.int64]) -> list[int]:
+        """For each of these inputs, a term that is nothing but it."""
+        term = {self._terms["inputs"][t][0]: t for t in self._carrying()}
+        return [term[i] for i in inputs.tolist()]
 
     @available_if(_selects_inputs)
     def inverse_transform(self, X: Any) -> Any:
@@ -419,7 +521,7 @@ class _Machine(SelectorMixin, BaseEstimator):
             name = lambda i: found.get(i, f"x{i}")
         else:
             name = inputs.__getitem__
-        if _generates(self):
+        if self._searched()._generates:
             shown = (_product([name(i) for i in self._terms["inputs"][t]]) for t in self._carrying())
         else:
             shown = (name(i) for i in self._support())
@@ -429,25 +531,34 @@ class _Machine(SelectorMixin, BaseEstimator):
 
     def _names_to_find(self, X: Any) -> list[str] | None:
         """The names of the columns of X, if this model looks for its inputs by name."""
-        return _column_names(X) if getattr(self, "_found_by_name", False) else None
+        return _column_names(X) if self._found_by_name else None
 
     def _validated(self, X: Any) -> Any:
         if isinstance(X, Store):
-            if X.shape[1] != self.n_features_in_:
-                raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} were expected")
+            self._check_store(X)
             return X
         names = self._names_to_find(X)
         if names is None:
             return validate_data(self, X, reset=False, **_input.ACCEPTED)
         return self._in_place(check_array(X, **_input.ACCEPTED), names)
 
+    def _check_store(self, X: Store) -> None:
+        """Columns of a store are read where they are: they must stand where they stood in the training data."""
+        if self._found_by_name:
+            expected = self._model.inputs()
+        else:
+            expected = {name: at for at, name in enumerate(getattr(self, "feature_names_in_", ()))}
+        if X.feature_names is not None:
+            _check_present(expected, X.feature_names)
+            _check_order(expected, X.feature_names)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} were expected")
+
     def _in_place(self, X: Any, names: list[str]) -> Any:
         """Columns where they stood in the training data; those that the model does not look at may be missing."""
         where = {name: at for at, name in enumerate(names)}
         used = self._model.inputs()
-        missing = [name for name in used if name not in where]
-        if missing:
-            raise ValueError(f"X lacks columns that the model looks at: {', '.join(missing)}")
+        _check_present(used, names)
         found = [where[name] for name in used]
         ids = list(used.values())
         if found == ids and len(names) == self.n_features_in_:
@@ -481,16 +592,24 @@ class _Machine(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         self._model.save(path)
 
-    def _html_repr(self) -> str:
-        """The diagram of scikit-learn; once fitted, with what was selected below it."""
-        diagram = super()._html_repr()
-        if not hasattr(self, "_model"):
-            return diagram
-        return diagram + _html.summary(self)
+    # The diagram of scikit-learn; once fitted, with what was selected below it.
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._summary()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += self._summary()
+        return shown
+
+    def _summary(self) -> str:
+        return _html.summary(self) if _is_fitted(self) else ""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = spaces.kind(self.space)._wants_no_negatives
         tags.target_tags.required = True
         return tags
 
@@ -526,7 +645,7 @@ _PARAMETERS = """
     inner_tol : float, default=1e-4
         How exactly each round is solved: its relative duality gap.
     gap : float, default=None
-        Run until the certified relative gap to the optimum over all features is below this.
+        Run until the certified relative gap to the optimum over all features, a number between 0 and 1, is below this.
     class_weight : dict or "balanced", default=None
         Weights of the classes.
     debias : float, default=None
@@ -534,7 +653,8 @@ _PARAMETERS = """
     solver : {{"auto", "newton", "apg", "pg"}}, default="auto"
         Solver of the rounds.
     n_jobs : int, default=None
-        Threads; None is 1 (or what joblib's context says), -1 all. Results do not depend on it.
+        Threads; None is 1 (or what joblib's context says), -1 all, and never more than there are processors. Results do
+        not depend on it.
     verbose : int, default=0
         1 shows progress, 2 a line per round.
     callback : callable, default=None
@@ -556,6 +676,8 @@ _ATTRIBUTES = """
     coef_ : array or sparse array of shape (1, n_features)
         Weights of the inputs; sparse where there are more than a million. Where the space makes features, their weights
         in the order of :meth:`get_feature_names_out`; where it learns curves, the weights of their parts.
+    feature_importances_ : array of shape (n_features,)
+        For each input, the length of the vector of the weights of all features made of it.
     intercept_ : array of shape (1,)
         The intercept.
     classes_ : array of shape (2,)
@@ -624,7 +746,7 @@ class FGMClassifier(ClassifierMixin, _Machine):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
@@ -642,7 +764,7 @@ class FGMClassifier(ClassifierMixin, _Machine):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
@@ -655,13 +777,13 @@ class FGMClassifier(ClassifierMixin, _Machine):
         second = self.decision_function(X, n_features) > 0
         return self.classes_[second.astype(np.intp)]
 
-    @available_if(lambda self: self.loss == "logistic")
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
         """Probabilities of the classes; with the logistic loss only.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
@@ -675,13 +797,13 @@ class FGMClassifier(ClassifierMixin, _Machine):
         # Of the smaller one, no digits are lost by taking it from 1.
         return np.column_stack([self._model.probability(f) for f in (-decision, decision)])
 
-    @available_if(lambda self: self.loss == "logistic")
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
         """Logarithms of :meth:`predict_proba`.
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
@@ -692,7 +814,37 @@ class FGMClassifier(ClassifierMixin, _Machine):
             In the order of ``classes_``.
         """
         decision = self.decision_function(X, n_features)
-        return -np.column_stack([np.logaddexp(0.0, decision), np.logaddexp(0.0, -decision)])
+        # What is too small to be added may well vanish.
+        with np.errstate(under="ignore"):
+            return -np.column_stack([np.logaddexp(0.0, decision), np.logaddexp(0.0, -decision)])
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, n_features: int | None = None
+    ) -> float:
+        """Accuracy: the part of the samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
+        n_features : int, default=None
+            Use the point of the path with at most this many features: one fit is enough to compare them all.
+
+        Returns
+        -------
+        score : float
+            From 0 to 1.
+        """
+        predicted = self.predict(X, n_features)
+        if predicted.dtype.kind == "f":
+            # Classes such as 0.5 are not taken for classes by scikit-learn.
+            check_consistent_length(y, predicted)
+            y, predicted = column_or_1d(y) == predicted, np.ones(len(predicted), dtype=bool)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
 class FGMSelector(_Machine):
@@ -736,7 +888,8 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
     Returns
     -------
     model : FGMClassifier
-        Fitted. Where the model knows its features by name, frames with their columns in any order are understood.
+        Fitted. Where the model knows its features by name, frames with their columns in any order are understood; those
+        of a store must stand as they did in the training data.
 
     Examples
     --------
@@ -760,8 +913,7 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
         loss=losses[facts["loss"]],
         space=spaces.from_settings(facts["space"]),
     )
-    estimator.n_features_in_ = facts["m"]
-    estimator._found_by_name = bool(facts["by_name"])
+    estimator._know(spaces.Inputs(facts["m"], None), by_name=bool(facts["by_name"]))
     estimator._keep(model, as_values(facts["classes"]))
     return estimator
 
@@ -769,9 +921,12 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
 def _two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The two classes, and who is of the second."""
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
     try:
-        check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
+        if y.dtype.kind != "f" or len(classes) != 2:
+            check_classification_targets(y)
     except TypeError as error:
         if y.dtype != object:
             raise
@@ -786,15 +941,59 @@ def _two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     return classes, codes.astype(bool)
 
 
+def _as_text(label: Any) -> str:
+    """A label as files have it."""
+    text = str(label)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"y: the label {text!r} is not text that can be written as UTF-8") from error
+    return text
+
+
+def _class_weights(class_weight: Any, classes: list[Any], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of the two classes, of whose samples these are the total weights."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return totals.sum() / (2 * totals)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight: must be a dictionary, 'balanced' or None, not {class_weight!r}")
+    without = [name for name in classes if name not in class_weight]
+    if without and len(class_weight) + len(without) > len(classes):
+        raise ValueError(f"class_weight: has other classes, but not {', '.join(map(repr, without))}")
+    weights = np.array([real("class_weight", class_weight.get(name, 1.0)) for name in classes], dtype=float)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"class_weight: must be finite numbers of at least 0, not {class_weight!r}")
+    return weights
+
+
 def _sample_weights(sample_weight: ArrayLike, X: Any) -> NDArray[np.float64]:
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return np.ascontiguousarray(weights)
 
 
 def _threads(n_jobs: int | None) -> int:
-    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
         raise ValueError(f"n_jobs: must be an integer other than 0, or None, not {n_jobs!r}")
-    return effective_n_jobs(n_jobs)
+    # More threads than processors only take time.
+    return min(effective_n_jobs(n_jobs), max(1, cpu_count()))
+
+
+def _check_present(expected: Iterable[str], names: Sequence[str]) -> None:
+    present = set(names)
+    missing = [name for name in expected if name not in present]
+    if missing:
+        more = ", ..." if len(missing) > _NAMED else ""
+        raise ValueError(f"X lacks columns that the model expects: {', '.join(missing[:_NAMED])}{more}")
+
+
+def _check_order(expected: Mapping[str, int], names: Sequence[str]) -> None:
+    for name, at in sorted(expected.items(), key=lambda item: item[1]):
+        if at >= len(names) or names[at] != name:
+            raise ValueError(
+                "The feature names should match those that were passed during fit: the columns of this store stand in "
+                f"another order. {name!r} was column {at} and is column {names.index(name)}"
+            )
 
 
 def _column_names(X: Any) -> list[str] | None:

@@ -6,14 +6,15 @@ A space is given to an estimator as an object or, with default parameters, by it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._checks import given, integer, one_of, real
+from ._checks import given, integer, one_of, real, truth
 
 __all__ = [
     "HIK",
@@ -34,6 +35,12 @@ class Space(BaseEstimator):
 
     #: Whether features are made that are not among the inputs, such as products.
     _generates = False
+
+    #: Whether a feature has a curve instead of a weight.
+    _learns_curves = False
+
+    #: Whether values below 0 are refused.
+    _wants_no_negatives = False
 
     def _describe(self, inputs: Inputs) -> dict[str, Any] | None:
         """What the engine is told about a search over these inputs."""
@@ -79,12 +86,15 @@ class Groups(Space):
         self.singletons = singletons
 
     def _describe(self, inputs: Inputs) -> dict[str, Any]:
+        lists, singletons = _lists(self.groups, inputs), truth("singletons", self.singletons)
+        if not lists and not singletons:
+            raise ValueError("groups: there must be at least one group")
         return {
-            "groups": _lists(self.groups, inputs),
+            "groups": lists,
             "tree": False,
             "format": None,
             "weight": one_of("weight", self.weight, ("none", "sqrt")),
-            "singletons": bool(self.singletons),
+            "singletons": singletons,
         }
 
 
@@ -182,6 +192,7 @@ class Products(Space):
     """
 
     _generates = True
+    _wants_no_negatives = True
 
     def __init__(self, degree: int = 2, min_support: int = 1, only: Any = None) -> None:
         self.degree = degree
@@ -212,6 +223,9 @@ class HIK(Space):
     >>> model = FGMClassifier(space=HIK(levels=20))
     """
 
+    _learns_curves = True
+    _wants_no_negatives = True
+
     def __init__(self, levels: int = 100) -> None:
         self.levels = levels
 
@@ -234,6 +248,8 @@ class Intersection(Space):
     >>> from featgen import FGMClassifier, Intersection
     >>> model = FGMClassifier(space=Intersection(power=0.5))
     """
+
+    _learns_curves = True
 
     def __init__(self, levels: int = 100, power: float = 1.0) -> None:
         self.levels = levels
@@ -267,6 +283,8 @@ class Gaussian(Space):
     True
     """
 
+    _learns_curves = True
+
     def __init__(self, sigma: float | None = None) -> None:
         self.sigma = sigma
 
@@ -284,6 +302,13 @@ _KINDS: dict[str, type[Space]] = {
 }
 
 
+def kind(space: Any) -> type[Space]:
+    """The class of a space or of its name; the base class if it is neither."""
+    if isinstance(space, str):
+        return _KINDS.get(space, Space)
+    return type(space) if isinstance(space, Space) else Space
+
+
 def by_name(space: Space | str) -> Space:
     """The space itself, or that of a name with its default parameters."""
     if isinstance(space, Space):
@@ -295,7 +320,6 @@ def by_name(space: Space | str) -> Space:
 
 def from_settings(settings: Mapping[str, str]) -> Space:
     """The space of a model file; groups, which are not in the file, come back as the features they were of."""
-    kind = _KINDS[settings.get("space", "linear")]
     types = {
         "gamma": float,
         "coef0": float,
@@ -305,7 +329,7 @@ def from_settings(settings: Mapping[str, str]) -> Space:
         "power": float,
         "sigma": float,
     }
-    return kind(
+    return _KINDS[settings.get("space", "linear")](
         **{name.replace("-", "_"): types[name](value) for name, value in settings.items() if name in types}
     )
 
@@ -313,28 +337,31 @@ def from_settings(settings: Mapping[str, str]) -> Space:
 class Inputs:
     """The inputs of a fit, by number and by name."""
 
-    def __init__(self, count: int, names: Sequence[str] | None) -> None:
-        self._count = count
-        self._names = names
+    def __init__(self, count: int, names: list[str] | None) -> None:
+        self.count = count
+        self.names = names
         self._index: dict[str, int] | None = None
+        self._repeated: set[str] = set()
 
     def some(self, parameter: str, features: Any) -> list[int]:
         """Their indices; features are given by index or by name."""
-        if isinstance(features, str) or not isinstance(features, Iterable):
+        if isinstance(features, str) or not _can_be_read_again(features):
             raise ValueError(f"{parameter}: must be a list of features, not {features!r}")
         return [self._one(parameter, feature) for feature in features]
 
     def _one(self, parameter: str, feature: Any) -> int:
         if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool):
-            if not 0 <= feature < self._count:
-                raise ValueError(
-                    f"{parameter}: no feature {feature}: indices are from 0 to {self._count - 1}"
-                )
+            if not 0 <= feature < self.count:
+                raise ValueError(f"{parameter}: no feature {feature}: indices are from 0 to {self.count - 1}")
             return int(feature)
         if self._index is None:
-            self._index = {name: i for i, name in enumerate(self._names if self._names is not None else ())}
+            names = self.names or []
+            self._index = {name: i for i, name in enumerate(names)}
+            self._repeated = {name for name, count in Counter(names).items() if count > 1}
         if not isinstance(feature, str) or feature not in self._index:
             raise ValueError(f"{parameter}: no feature is called {feature!r}")
+        if feature in self._repeated:
+            raise ValueError(f"{parameter}: several features are called {feature!r}")
         return self._index[feature]
 
 
@@ -344,9 +371,14 @@ def _lists(groups: Any, inputs: Inputs) -> Any:
         return fspath(groups)
     if isinstance(groups, Mapping):
         return [(str(name), inputs.some("groups", features)) for name, features in groups.items()]
-    if not isinstance(groups, Iterable):
+    if not _can_be_read_again(groups):
         raise ValueError(f"groups: must be a dictionary, a list of lists or a path, not {groups!r}")
     return [(None, inputs.some("groups", features)) for features in groups]
+
+
+def _can_be_read_again(values: Any) -> bool:
+    """Whether these are values that the next fit finds again: a generator gives them once."""
+    return isinstance(values, Iterable) and not isinstance(values, Iterator)
 
 
 def _only(only: Any, inputs: Inputs) -> list[int] | None:

@@ -115,11 +115,18 @@ def test_loaded_models_find_columns_by_name(tmp_path, space):
 def test_labels_stay_what_they_are(tmp_path, labels):
     X, y = planted()
     y = np.array(labels, dtype=object if isinstance(labels[0], str) else None)[y]
-    if labels == (0.5, 2.0):
-        y = y * 2
     model = FGMClassifier().fit(X, y)
     model.save(tmp_path / "model.json")
     assert featgen.load(tmp_path / "model.json").classes_.tolist() == model.classes_.tolist()
+
+
+def test_fitted_again_a_loaded_model_is_as_any_other(tmp_path):
+    X, y = planted()
+    FGMClassifier().fit(frame_of(X), y).save(tmp_path / "model.json")
+    again = featgen.load(tmp_path / "model.json").fit(frame_of(X), y)
+    for other in (frame_of(X)[NAMES[::-1]], frame_of(X).assign(more=1.0)):
+        with pytest.raises(ValueError, match="feature names should match"):
+            again.predict(other)
 
 
 def test_files_appear_whole_or_not_at_all(tmp_path):

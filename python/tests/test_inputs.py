@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from conftest import planted
-from featgen import FGMClassifier, _input
+from featgen import FGMClassifier, FGMSelector, _input
+from sklearn.exceptions import ConvergenceWarning
 
 NAMES = [f"column {i}" for i in range(24)]
 
@@ -102,6 +103,18 @@ def test_layouts(layout, dtype, same_model):
     np.testing.assert_allclose(other.decision_function(given), decision, atol=1e-9)
     np.testing.assert_array_equal(other.predict(given), expected.predict(X.astype(np.float64)))
     assert other.transform(given).shape == (len(y), other.n_selected_)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix])
+@pytest.mark.parametrize("space", ["linear", "poly2"])
+def test_what_is_transformed_stays_of_its_kind(space, kind, dtype):
+    X, y = sparse_data(dtype)
+    X = kind(X)
+    values = FGMSelector(n_features=3, space=space).fit(X, y).transform(X)
+    assert values.dtype == dtype and sp.issparse(values) == sp.issparse(X)
+    if sp.issparse(X):
+        assert type(values) is (sp.csr_array if kind in (sp.csr_array, sp.csc_array) else sp.csr_matrix)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float16, np.longdouble, object])
@@ -209,6 +222,8 @@ def test_no_names():
         (-1, 1),
         (3, 8),
         (0.0, 1.0),
+        (0.5, 1.5),
+        (-1e300, 0.1),
         (False, True),
         ("no", "yes"),
         ("1", "1.0"),
@@ -230,7 +245,9 @@ def test_labels(data, kind, labels):
     [
         ([0] * 6, "one class only, 0"),
         ([0, 1, 2] * 2, "Only binary classification"),
-        ([0.5, 1.5] * 3, "continuous"),
+        ([0.5, 1.5, 2.5] * 2, "continuous"),
+        (["a", "\ud800"] * 3, "y: the label .*UTF-8"),
+        ([0.5, np.inf] * 3, "y contains infinity"),
         ([0, 1], "inconsistent numbers"),
         ([0.0, np.nan] * 3, "NaN"),
         (np.array(["a", 1] * 3, dtype=object), "of one type"),
@@ -283,7 +300,8 @@ def test_more_asked_for_than_there_is(data):
     X, y = data
     assert FGMClassifier(budget=10**6).fit(X, y).n_selected_ <= X.shape[1]
     assert FGMClassifier(budget=10**30).fit(X, y).n_selected_ <= X.shape[1]
-    assert FGMClassifier(n_features=1000).fit(X, y).n_selected_ == X.shape[1]
+    with pytest.warns(ConvergenceWarning, match="n_features=1000 .* is 24 .of 24 .*'exhausted'"):
+        assert FGMClassifier(n_features=1000).fit(X, y).n_selected_ == X.shape[1]
 
 
 def test_columns_that_say_nothing(data, same_model):

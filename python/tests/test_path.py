@@ -1,10 +1,13 @@
 """The path of a run, its points, its certificate, and when it ends."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from featgen import FGMClassifier
-from sklearn.metrics import log_loss
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, log_loss
 
 LOSSES = {
     "squared_hinge": lambda margin: 0.5 * np.maximum(0.0, 1.0 - margin) ** 2,
@@ -136,6 +139,41 @@ def test_rules(data):
     assert tight.gap_ <= 0.01 < loose.gap_ <= 0.3 and loose.stopped_ == tight.stopped_ == "gap"
 
 
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_features": 23, "max_rounds": 5}, "n_features=23 .* is 5 .of 24 .*'rounds'"),
+        ({"n_features": 23, "tol": 0.5}, "n_features=23 .* is 1 .*'tolerance'"),
+        ({"n_features": 30}, "n_features=30 .* is 21 .of 24 .*'optimal'"),
+        ({"gap": 1e-4, "max_rounds": 5}, "gap=0.0001 .* is 0.9.*'rounds'"),
+        ({"inner_tol": 1e-300, "loss": "logistic"}, "inner_tol=1e-300 .* last round"),
+    ],
+    ids=str,
+)
+def test_what_was_not_reached_is_said(data, parameters, words):
+    with pytest.warns(ConvergenceWarning, match=words) as said:
+        FGMClassifier(budget=1, **parameters).fit(*data)
+    assert len(said) == 1 and said[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"n_features": 12},
+        {"n_features": 5, "max_rounds": 5},
+        {"gap": 0.3},
+        {"n_features": 20, "gap": 1e-6, "callback": lambda _: True},
+    ],
+    ids=str,
+)
+def test_nothing_is_said_of_what_was_reached_or_ended(data, parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FGMClassifier(budget=1, **parameters).fit(*data)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rules_that_do_not_apply_unless_given(data):
     """With a number of features or a gap, the defaults of max_rounds and tol do not stop the run; other values do."""
     X, y = data
@@ -164,6 +202,30 @@ def test_probabilities(data):
     assert log_loss(y, p) < 0.3
     for method in ("predict_proba", "predict_log_proba"):
         assert not hasattr(FGMClassifier(), method)
+
+
+def test_probabilities_that_vanish(data):
+    X, y = data
+    model = FGMClassifier(loss="logistic").fit(X, y)
+    with np.errstate(all="raise"):
+        log_p = model.predict_log_proba(1e6 * X)
+        p = model.predict_proba(1e6 * X)
+    assert np.isfinite(log_p).all() and (log_p.min(axis=1) < -1e3).any()
+    assert set(p.ravel()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_along_the_path(data, weighted):
+    X, y = data
+    model = FGMClassifier(n_features=8, budget=2).fit(X, y)
+    weights = np.arange(1.0, len(y) + 1) if weighted else None
+    for count in (2, 4, 8, None):
+        expected = accuracy_score(y, model.predict(X, n_features=count), sample_weight=weights)
+        assert model.score(X, y, weights, n_features=count) == expected
+    with pytest.raises(ValueError, match="no round had at most 1"):
+        model.score(X, y, n_features=1)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        FGMClassifier().fit(X, y + 0.5).score(X, y[1:])
 
 
 def test_very_wide_paths_stay_sparse(data, monkeypatch):

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from conftest import planted
-from featgen import FGMClassifier, _progress
-from joblib import parallel_config
+from featgen import FGMClassifier, _featgen, _progress
+from joblib import cpu_count, parallel_config
 from sklearn.model_selection import GridSearchCV
 
 # Callbacks
@@ -50,8 +50,10 @@ def test_an_exception_in_a_callback_is_raised_and_the_model_kept(data):
 
 
 def test_a_callback_that_is_none(data):
-    with pytest.raises(TypeError, match="not callable"):
-        FGMClassifier(callback=3).fit(*data)
+    X, y = data
+    model = FGMClassifier(callback=3)
+    with pytest.raises(TypeError, match="callback: 3 is not callable"):
+        model.fit(np.full_like(X, np.nan), y)
 
 
 def test_callbacks_may_fit(data):
@@ -150,6 +152,15 @@ def test_the_same_bits_on_any_number_of_threads(parameters):
         assert bits(FGMClassifier(n_features=10, budget=2, n_jobs=n_jobs, **parameters).fit(X, y)) == one
 
 
+def test_threads_are_not_more_than_processors(data, monkeypatch):
+    seen = []
+    engine = _featgen.fit
+    monkeypatch.setattr(_featgen, "fit", lambda *given: seen.append(given[4]["threads"]) or engine(*given))
+    for n_jobs in (5000, 10**9, 1, -(10**6)):
+        FGMClassifier(n_jobs=n_jobs).fit(*data)
+    assert seen == [cpu_count(), cpu_count(), 1, 1]
+
+
 def test_fits_in_threads(data):
     X, y = data
     expected = bits(FGMClassifier(n_features=6).fit(X, y))
@@ -230,6 +241,25 @@ def test_a_terminal_is_left_clean_by_errors(data, monkeypatch):
     with pytest.raises(ValueError):
         FGMClassifier(verbose=1, C=-1).fit(X, y)
     assert sys.stderr.getvalue() == ""
+
+
+def closed(stream):
+    stream.close()
+    return stream
+
+
+class Broken(Terminal):
+    def write(self, text):
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+@pytest.mark.parametrize("stderr", [None, closed(io.StringIO()), closed(Terminal()), Broken()])
+def test_nobody_to_show_it_to(data, tmp_path, monkeypatch, capsys, stderr, verbose):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    model = FGMClassifier(n_features=4, verbose=verbose, checkpoint=tmp_path / "run.ckpt").fit(*data)
+    assert model.fit(*data).n_selected_ == 4
+    assert capsys.readouterr().out == ""
 
 
 def test_a_terminal_may_have_lines(data, monkeypatch):

@@ -13,7 +13,7 @@ from featgen import FGMClassifier, FGMSelector, Gaussian, Poly2
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import VotingClassifier
-from sklearn.feature_selection import SelectFromModel
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
@@ -105,6 +105,11 @@ def test_weights_of_samples_are_routed(cancer):
         np.testing.assert_array_equal(pipeline[-1].coef_, expected.coef_)
         result = cross_validate(model, X, y, params={"sample_weight": weights}, cv=3)
         assert result["test_score"].mean() > 0.9
+        scored = FGMClassifier(n_features=5, budget=1).set_score_request(n_features=True)
+        result = cross_validate(
+            scored.set_fit_request(sample_weight=False), X, y, params={"n_features": 1}, cv=3
+        )
+        assert 0.8 < result["test_score"].mean() < 0.93
         fewer = FGMClassifier(n_features=5, budget=1).set_predict_request(n_features=True)
         chosen = make_pipeline(fewer).fit(X, y).predict(X, n_features=2)
         np.testing.assert_array_equal(chosen, fewer.fit(X, y).predict(X, n_features=2))
@@ -161,6 +166,64 @@ def test_inside_other_estimators(cancer, digits):
     assert OneVsRestClassifier(FGMClassifier(n_features=10)).fit(X, y).score(X, y) > 0.95
 
 
+@pytest.mark.parametrize("space", ["linear", "poly2", "gaussian"])
+def test_importances_of_inputs(cancer, space):
+    X, y = cancer
+    model = FGMClassifier(n_features=5, space=space)
+    importances = model.fit(X, y).feature_importances_
+    assert importances.shape == (X.shape[1],) and (importances >= 0).all()
+    np.testing.assert_array_equal(importances > 0, model.get_support())
+    if space == "linear":
+        np.testing.assert_allclose(importances, np.abs(model.coef_[0]))
+    getter = {"importance_getter": "feature_importances_"}
+    chosen = SelectFromModel(model, threshold=1e-12, **getter).fit(X, y).get_support()
+    np.testing.assert_array_equal(chosen, model.get_support())
+    fewer = RFE(model.set_params(n_features=2), n_features_to_select=4, step=10, **getter).fit(X, y)
+    assert fewer.n_features_ == 4 and fewer.score(X, y) > 0.85
+
+
+def test_importances_of_factors():
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    model = FGMClassifier(n_features=2, budget=1, space="poly2").fit(X, X[:, 1] * X[:, 4] + X[:, 1] ** 2 > 0)
+    weights = dict(zip(model.get_feature_names_out(), np.abs(model.coef_[0])))
+    expected = np.zeros(6)
+    expected[1], expected[4] = np.hypot(weights["x1*x4"], weights["x1^2"]), weights["x1*x4"]
+    np.testing.assert_allclose(model.feature_importances_, expected)
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        lambda model, X, y: model.fit(X[:, :3], np.zeros(len(y))),
+        lambda model, X, y: model.fit(X[:, :3], y, sample_weight=-np.ones(len(y))),
+        lambda model, X, y: model.fit(pd.DataFrame(X[:, :3], columns=list("abc")), y[:-1]),
+        lambda model, X, y: model.set_params(space="hik").fit(-np.abs(X[:, :3]), y),
+        lambda model, X, y: model.set_params(C=-1).fit(X[:, :3], y),
+    ],
+)
+@pytest.mark.parametrize("named", [False, True])
+def test_a_fit_that_fails_leaves_the_old_model(data, named, fails):
+    X, y = data
+    given = pd.DataFrame(X, columns=[f"c{i}" for i in range(24)]) if named else X
+    model = FGMClassifier(n_features=5).fit(given, y)
+    before = model.decision_function(given)
+    kept = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    with pytest.raises(ValueError):
+        fails(model, X, y)
+    assert {name for name in vars(model) if name.endswith("_")} == kept.keys()
+    assert all(getattr(model, name) is value for name, value in kept.items())
+    np.testing.assert_array_equal(model.decision_function(given), before)
+
+
+def test_a_first_fit_that_fails_leaves_nothing(data):
+    X, y = data
+    model = FGMClassifier()
+    before = set(vars(model))
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.zeros(len(y)))
+    assert set(vars(model)) == before
+
+
 def test_fitting_again_forgets(cancer):
     X, y = cancer
     model = FGMClassifier(n_features=5).fit(X, y)
@@ -176,6 +239,10 @@ def test_shown_as_html(cancer):
         FGMClassifier(n_features=12, budget=1).fit(X.rename(columns={"mean texture": "<b>"}), y)._repr_html_()
     )
     assert "12 of 30 features" in page and "and 2 more" in page and "><b></td>" not in page
+    model = FGMClassifier(n_features=2).fit(X, y)
+    assert model._repr_mimebundle_()["text/html"].count("2 of 30 features") == 1
+    with sklearn.config_context(display="text"):
+        assert "text/html" not in model._repr_mimebundle_()
 
 
 def test_defaults_are_those_of_the_interface():

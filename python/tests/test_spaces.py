@@ -1,5 +1,7 @@
 """Where features are searched: spaces by name and as objects, and the features that they make."""
 
+import re
+
 import featgen
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from featgen import (
     Products,
     Tree,
 )
+from featgen.spaces import Inputs
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -217,8 +220,8 @@ def test_a_tree(data, tmp_path, same_model):
     np.testing.assert_allclose(model.coef_, flat.coef_, atol=1e-9)
     of_file = Tree(as_file(tmp_path, nested), weight="sqrt", format="lists")
     same_model(model, FGMClassifier(n_features=2, budget=1, space=of_file).fit(X, y))
-    by_switch = FGMClassifier(n_features=2, budget=1, groups=nested, tree=True).fit(X, y)
-    same_model(by_switch, FGMClassifier(n_features=2, budget=1, space=Tree(nested)).fit(X, y))
+    by_switch = FGMClassifier(n_features=1, budget=1, groups=nested, tree=True).fit(X, y)
+    same_model(by_switch, FGMClassifier(n_features=1, budget=1, space=Tree(nested)).fit(X, y))
 
 
 def test_groups_that_cross_are_no_tree(data):
@@ -242,6 +245,7 @@ WRONG = [
     (FGMClassifier(C=np.inf), "C"),
     (FGMClassifier(C="1"), "C"),
     (FGMClassifier(C=None), "C"),
+    (FGMClassifier(C=10**400), "C: must be a number that a float can hold"),
     (FGMClassifier(loss="hinge"), "loss"),
     (FGMClassifier(loss=["logistic"]), "loss"),
     (FGMClassifier(max_rounds=0), "max_rounds"),
@@ -250,10 +254,21 @@ WRONG = [
     (FGMClassifier(inner_tol=None), "inner_tol"),
     (FGMClassifier(gap=0.0), "gap"),
     (FGMClassifier(gap="small"), "gap"),
+    (FGMClassifier(gap=1), "gap: must lie between 0 and 1"),
+    (FGMClassifier(gap=np.nan), "gap: must lie between 0 and 1"),
+    (FGMClassifier(fit_intercept="False"), "fit_intercept"),
+    (FGMClassifier(fit_intercept=None), "fit_intercept"),
+    (FGMClassifier(fit_intercept=2), "fit_intercept"),
+    (FGMClassifier(verbose="yes"), "verbose"),
+    (FGMClassifier(verbose=1.5), "verbose"),
+    (FGMClassifier(verbose=-1), "verbose"),
+    (FGMClassifier(verbose=None), "verbose"),
     (FGMClassifier(debias=-1.0), "debias"),
     (FGMClassifier(solver="simplex"), "solver"),
     (FGMClassifier(n_jobs=0), "n_jobs"),
     (FGMClassifier(n_jobs="all"), "n_jobs"),
+    (FGMClassifier(n_jobs=True), "n_jobs"),
+    (FGMClassifier(n_jobs=1.0), "n_jobs"),
     (FGMClassifier(class_weight="heavy"), "class_weight"),
     (FGMClassifier(space="cubic"), "space"),
     (FGMClassifier(space=["linear"]), "space"),
@@ -286,18 +301,49 @@ WRONG = [
     (FGMClassifier(groups={"a": "bc"}), "groups"),
     (FGMClassifier(groups=[[]]), "group 1 is empty"),
     (FGMClassifier(groups=3), "groups"),
+    (FGMClassifier(groups=[]), "groups: there must be at least one"),
+    (FGMClassifier(groups={}), "groups: there must be at least one"),
+    (FGMClassifier(space=Groups(())), "groups: there must be at least one"),
+    (FGMClassifier(space=Tree({})), "groups: there must be at least one"),
+    (FGMClassifier(groups=(group for group in [[0], [1]])), "groups: must be"),
+    (FGMClassifier(space=Groups(iter([[0], [1]]))), "groups: must be"),
+    (FGMClassifier(space=Tree(map(list, [[0], [1]]))), "groups: must be"),
+    (FGMClassifier(groups=[iter([0, 1])]), "groups: must be a list"),
+    (FGMClassifier(space=Poly2(only=iter([0, 1]))), "only: must be a list"),
+    (FGMClassifier(space=Groups([[0]], singletons="no")), "singletons"),
+    (FGMClassifier(groups=[[0]], tree="no"), "tree"),
     (FGMClassifier(groups=[3]), "groups"),
     (FGMClassifier(groups=[[0]], space="poly2"), "groups.*space"),
     (FGMClassifier(tree=True), "tree.*groups"),
 ]
 
 
-@pytest.mark.parametrize(("model", "words"), WRONG, ids=lambda value: str(value).replace("\n", ""))
+def called(value):
+    """The same name in every run: where an object lies is left out."""
+    return re.sub(" at 0x[0-9a-f]+", "", str(value).replace("\n", ""))
+
+
+@pytest.mark.parametrize(("model", "words"), WRONG, ids=called)
 def test_parameters_that_cannot_be(model, words):
     X, y = unit(n=20)
     with pytest.raises(ValueError, match=rf"\b{words}(\b|$)"):
         model.fit(X, y)
     assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("yes", [True, np.True_, 1])
+def test_truth_values(data, same_model, yes):
+    X, y = data
+    model = FGMClassifier(space=Groups([[2, 5]], singletons=yes), fit_intercept=yes).fit(X, y)
+    expected = FGMClassifier(space=Groups([[2, 5]], singletons=True)).fit(X, y)
+    same_model(model, expected)
+
+
+def test_names_of_several_features():
+    inputs = Inputs(3, ["a", "b", "a"])
+    assert inputs.some("groups", ["b", 0, 2]) == [1, 0, 2]
+    with pytest.raises(ValueError, match="groups: several features are called 'a'"):
+        inputs.some("groups", ["a"])
 
 
 def test_files_that_are_not_there(data):
@@ -311,6 +357,36 @@ def test_files_that_are_not_there(data):
 def test_values_that_a_space_does_not_take(data, space, words):
     with pytest.raises(ValueError, match=words):
         FGMClassifier(space=space).fit(*data)
+
+
+# Methods of what was fitted
+
+
+@pytest.mark.parametrize(
+    ("fitted", "set_afterwards"), [("linear", "poly2"), ("poly2", "linear"), ("gaussian", "products")]
+)
+def test_a_space_set_after_a_fit_is_that_of_the_next(data, fitted, set_afterwards):
+    X, y = data
+    model = FGMClassifier(n_features=3, space=fitted).fit(X, y)
+    values, names = model.transform(X), list(model.get_feature_names_out())
+    model.set_params(space=set_afterwards)
+    np.testing.assert_array_equal(model.transform(X), values)
+    assert list(model.get_feature_names_out()) == names
+    assert model.at(3).coef_.shape == model.coef_.shape
+    assert hasattr(model, "inverse_transform") == (fitted != "poly2")
+
+
+def test_a_loss_set_after_a_fit_is_that_of_the_next(data):
+    X, y = data
+    model = FGMClassifier().fit(X, y).set_params(loss="logistic")
+    assert not hasattr(model, "predict_proba") and not hasattr(model, "predict_log_proba")
+    p = model.fit(X, y).set_params(loss="squared_hinge").predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_an_unknown_space_is_named_by_fit_only():
+    model = FGMClassifier(space="cubic")
+    assert hasattr(model, "inverse_transform") and "cubic" in model._repr_html_()
 
 
 # As parts of estimators

@@ -2,10 +2,12 @@
 
 import featgen
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from featgen import FGMClassifier
 from sklearn.datasets import dump_svmlight_file
+from sklearn.model_selection import cross_val_score
 
 
 @pytest.fixture
@@ -50,6 +52,67 @@ def test_names_of_a_table_are_kept(tmp_path):
     assert set(model.predict(store)) == {"yes", "no"}
 
 
+def table(folder, X, y, names):
+    """A store of these columns, which are called so."""
+    lines = [
+        ",".join([*names, "y"]),
+        *(",".join(map(repr, [*row, label])) for row, label in zip(X.tolist(), y)),
+    ]
+    (folder / "data.csv").write_text("".join(f"{line}\n" for line in lines))
+    return featgen.convert(folder / "data.csv", folder / f"{'-'.join(names)}.store", label="y")
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_columns_stand_where_they_stood(tmp_path, loaded):
+    X = np.random.default_rng(1).normal(size=(60, 4))
+    y = (X[:, 1] > 0).astype(int).tolist()
+    names = ["a", "b", "c", "d"]
+    model = FGMClassifier(n_features=1).fit(pd.DataFrame(X, columns=names), y)
+    if loaded:
+        model.save(tmp_path / "model.json")
+        model = featgen.load(tmp_path / "model.json")
+    expected = model.decision_function(pd.DataFrame(X, columns=names))
+    np.testing.assert_array_equal(model.decision_function(table(tmp_path, X, y, names)), expected)
+    moved = table(tmp_path, X[:, [0, 2, 1, 3]], y, ["a", "c", "b", "d"])
+    for method in (model.decision_function, model.transform):
+        with pytest.raises(ValueError, match="another order. 'b' was column 1 and is column 2"):
+            method(moved)
+    with pytest.raises(ValueError, match="lacks columns.*: b"):
+        model.predict(table(tmp_path, X, y, ["a", "B", "c", "d"]))
+    with pytest.raises(ValueError, match="X has 5 features, but 4"):
+        model.predict(table(tmp_path, np.column_stack([X, X[:, 0]]), y, [*names, "e"]))
+    # A loaded model minds only what it looks at.
+    swapped = table(tmp_path, X[:, [3, 1, 2, 0]], y, ["d", "b", "c", "a"])
+    if loaded:
+        np.testing.assert_array_equal(model.decision_function(swapped), expected)
+    else:
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(swapped)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"space": "poly2"},
+        {"groups": [[2, 3], [3, 7], [8, 9]]},
+        {"n_features": 2, "C": 1e-9, "debias": 1.0},
+    ],
+    ids=str,
+)
+def test_selected_columns_of_a_store(data, tmp_path, parameters):
+    X, y = data
+    sparse = stored(data, tmp_path)
+    dense = table(tmp_path, X.toarray(), y.tolist(), [f"c{i}" for i in range(50)])
+    model = FGMClassifier(**{"n_features": 3, "budget": 1, **parameters}).fit(sparse, sparse.y)
+    expected = model.transform(X)
+    for store in (sparse, dense):
+        values = model.transform(store)
+        assert sp.issparse(values) == (store is sparse) and values.dtype == np.float64
+        values = values.toarray() if sp.issparse(values) else values
+        np.testing.assert_allclose(values, expected.toarray(), rtol=1e-9)
+
+
 def test_what_does_not_fit_is_said(data, tmp_path):
     store = stored(data, tmp_path)
     model = FGMClassifier().fit(store, store.y)
@@ -58,7 +121,14 @@ def test_what_does_not_fit_is_said(data, tmp_path):
     with pytest.raises(ValueError, match="labels must be given"):
         FGMClassifier().fit(store, None)
     with pytest.raises(ValueError, match="not taken out"):
-        model.transform(store)
+        FGMClassifier(space="gaussian").fit(store, store.y).transform(store)
+    with pytest.raises(ValueError, match="NaN"):
+        FGMClassifier().fit(store, np.where(store.y > 0, 1.0, np.nan))
+    with pytest.raises(TypeError, match="used as a whole"):
+        cross_val_score(model, store, store.y, error_score="raise")
+    for memory in (-1, 1.5, None):
+        with pytest.raises(ValueError, match="memory"):
+            stored(data, tmp_path, memory=memory)
     with pytest.raises(ValueError, match="50 features, but 49"):
         FGMClassifier().fit(data[0][:, :49], data[1]).predict(store)
     whole = (tmp_path / "data.store").read_bytes()
