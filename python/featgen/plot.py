@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from ._checks import given, integer
 from ._text import percent
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ _GREY = "#9aa0a6"
 
 #: Of names, in points.
 _SMALL = 8
+
+#: Of texts with names in them: a $ is a $.
+_AS_IT_IS: dict[str, Any] = {"parse_math": False}
 
 
 def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
@@ -59,8 +64,9 @@ def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
     >>> plot.path(model).get_title()
     '5 of 50 features in 5 rounds'
     """
-    ax = _axes(ax)
+    top = _at_least(0, top)
     counts, lines, names = _path(model)
+    ax = _axes(ax)
     final = lines[-1] if len(lines) else np.zeros(0)
     order = np.argsort(-np.abs(final), kind="stable")
     order = order[final[order] != 0]
@@ -110,6 +116,7 @@ def convergence(model: _Machine, ax: Axes | None = None) -> Axes:
     >>> plot.convergence(model).get_xlabel()
     'round'
     """
+    check_is_fitted(model)
     ax = _axes(ax)
     rounds = np.arange(1, model.n_iter_ + 1)
     objective, bound, cost = (
@@ -166,16 +173,17 @@ def weights(model: _Machine, ax: Axes | None = None, top: int = 20) -> Axes:
     >>> plot.weights(model, top=3).get_title()
     '3 largest of 5'
     """
-    table = model.selected_
-    values = np.asarray(table["weight"])
-    names = [_short(name) for name in list(table["feature"])[:top]]
-    if "group" in list(table):
-        names = [f"{name} ({_short(group, 16)})" for name, group in zip(names, list(table["group"]))]
+    top = _at_least(0, top)
+    table = model._selection()
+    values = table["weight"]
+    names = [_short(name) for name in table["feature"][:top]]
+    if "group" in table:
+        names = [f"{name} ({_short(group, 16)})" for name, group in zip(names, table["group"])]
     shown = values[:top]
     ax = _axes(ax, height=1.1 + 0.24 * len(names))
     places = np.arange(len(names))
     ax.barh(places, shown, height=0.7, color=[_BLUE if value > 0 else _ORANGE for value in shown])
-    ax.set_yticks(places, names)
+    ax.set_yticks(places, names, **_AS_IT_IS)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.set_ylim(len(names) - 0.4, -0.6)
@@ -184,7 +192,7 @@ def weights(model: _Machine, ax: Axes | None = None, top: int = 20) -> Axes:
         ax.set_xlabel("length of the curve's weights")
     else:
         first, second = (_short(str(c), 20) for c in model.classes_.tolist())
-        ax.set_xlabel(f"weight (\N{LEFTWARDS ARROW} {first}, {second} \N{RIGHTWARDS ARROW})")
+        ax.set_xlabel(f"weight (\N{LEFTWARDS ARROW} {first}, {second} \N{RIGHTWARDS ARROW})", **_AS_IT_IS)
     more = len(values) > len(names)
     ax.set_title(f"{len(names)} largest of {len(values)}" if more else _selected(model))
     return ax
@@ -219,11 +227,14 @@ def curves(model: _Machine, ax: Axes | None = None, top: int = 6) -> Axes:
     >>> [panel.get_title() for panel in plot.curves(model).child_axes]
     ['x4']
     """
+    top = _at_least(1, top)
     found = list(model.curves_.items())
-    if not found:
+    if not model._searched()._learns_curves:
         raise ValueError(
             "the model has weights, not curves: its space is none of hik, intersection and gaussian"
         )
+    if not found:
+        raise ValueError("nothing was selected: there are no curves to draw")
     found = found[:top]
     across = min(3, len(found))
     down = -(-len(found) // across)
@@ -243,14 +254,15 @@ def curves(model: _Machine, ax: Axes | None = None, top: int = 6) -> Axes:
         panel.axhline(0, color="black", linewidth=0.5)
         panel.plot(points[:, 0], points[:, 1], color="black", linewidth=1.4)
         panel.set_ylim(low, high)
-        panel.set_title(_short(name, 26), fontsize=_SMALL + 1)
+        panel.set_title(_short(name, 26), fontsize=_SMALL + 1, **_AS_IT_IS)
         panel.tick_params(labelsize=_SMALL, labelleft=column == 0)
         panel.locator_params(axis="x", nbins=5)
         panel.spines[["top", "right"]].set_visible(False)
         panels.append(panel)
     first, second = (_short(str(c), 12) for c in model.classes_.tolist())
     ax.set_xlabel("value of the feature", labelpad=18)
-    ax.set_ylabel(f"{first} \N{LEFTWARDS ARROW} decision \N{RIGHTWARDS ARROW} {second}", labelpad=30)
+    sides = f"{first} \N{LEFTWARDS ARROW} decision \N{RIGHTWARDS ARROW} {second}"
+    ax.set_ylabel(sides, labelpad=30, **_AS_IT_IS)
     return ax
 
 
@@ -260,6 +272,14 @@ def _axes(ax: Axes | None, height: float = 4.2) -> Axes:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+
+
+def _at_least(least: int, top: Any) -> int:
+    """How many are shown, at most."""
+    most = given("top", integer("top", top))
+    if most < least:
+        raise ValueError(f"top: must be at least {least}, not {most}")
+    return int(most)
 
 
 def _grouped(model: _Machine) -> bool:
@@ -328,6 +348,7 @@ def _name_ends(ax: Axes, x: float, ends: list[tuple[float, Any, str]]) -> None:
             textcoords="axes fraction",
             fontsize=_SMALL,
             va="center",
+            **_AS_IT_IS,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 2},
         )
 
