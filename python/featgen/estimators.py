@@ -160,6 +160,7 @@ class _Machine(SelectorMixin, BaseEstimator):
         counts = None if sample_weight is None else _sample_weights(sample_weight, X)
         target = {
             "classes": tuple(_as_text(c) for c in classes.tolist()),
+            "text": all(isinstance(c, str) for c in classes.tolist()),
             "second": second,
             "counts": counts,
             "weights": self._weights(classes, second, counts),
@@ -229,18 +230,15 @@ class _Machine(SelectorMixin, BaseEstimator):
 
     def _weights(
         self, classes: NDArray[Any], second: NDArray[np.bool_], counts: NDArray[np.float64] | None
-    ) -> NDArray[np.float64] | None:
-        """Weights of samples times weights of classes, if there are any."""
+    ) -> list[float] | None:
+        """Weights of the two classes, if they are not the same."""
         if self.class_weight is None:
-            return counts
-        if counts is None:
-            counts = np.ones(len(second))
-        codes = second.astype(np.intp)
-        totals = np.bincount(codes, counts).astype(np.float64)
+            return None
+        totals = np.bincount(second, counts, minlength=2).astype(np.float64)
         for name, total in zip(classes.tolist(), totals):
             if total == 0:
                 raise ValueError(f"no instance of class {name} has a positive weight")
-        return counts * _class_weights(self.class_weight, classes.tolist(), totals)[codes]
+        return _class_weights(self.class_weight, classes.tolist(), totals).tolist()
 
     def _know(self, inputs: spaces.Inputs, by_name: bool = False) -> None:
         """Sets what is known of the inputs, and whether they are looked for by their names."""
@@ -914,7 +912,8 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
         space=spaces.from_settings(facts["space"]),
     )
     estimator._know(spaces.Inputs(facts["m"], None), by_name=bool(facts["by_name"]))
-    estimator._keep(model, as_values(facts["classes"]))
+    classes = facts["classes"]
+    estimator._keep(model, np.array(classes) if facts["classes_are_text"] else as_values(classes))
     return estimator
 
 

@@ -251,3 +251,14 @@ def test_models_from_here_predict_in_the_command(tmp_path, featgen_command, form
     predicted = featgen_command("predict", "model.json", *data).split()
     np.testing.assert_array_equal(np.array(predicted, dtype=float), model.predict(given))
     assert "features" in featgen_command("inspect", "model.json")
+
+
+@pytest.mark.parametrize("classes", [("10", "20"), ("False", "True"), (10, 20), (False, True), (0.5, 1.5)])
+def test_classes_come_back_as_they_were(data, tmp_path, classes):
+    X, y = data
+    labels = np.array(classes)[y]
+    model = FGMClassifier(n_features=4).fit(X, labels)
+    model.save(tmp_path / "model.json")
+    again = featgen.load(tmp_path / "model.json")
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.score(X, labels) == model.score(X, labels)

@@ -267,3 +267,16 @@ def test_defaults_are_those_of_the_interface():
         "checkpoint": None,
     }
     assert expected.items() <= FGMClassifier().get_params().items()
+
+
+def test_the_accuracy_of_rounds_counts_samples_as_often_as_they_count(data):
+    X, y = data
+    wrong = np.r_[1 - y[:40], y[40:]]
+    weights = np.r_[np.zeros(40), np.ones(len(y) - 40)]
+    weighted = FGMClassifier(n_features=4).fit(X, wrong, sample_weight=weights)
+    without = FGMClassifier(n_features=4).fit(X[40:], y[40:])
+    accuracies = [[round["accuracy"] for round in model.rounds_] for model in (weighted, without)]
+    np.testing.assert_allclose(*accuracies)
+    # Classes that weigh more do not count more often.
+    balanced = FGMClassifier(n_features=4, class_weight={0: 5.0, 1: 1.0}).fit(X, y)
+    assert balanced.rounds_[-1]["accuracy"] == pytest.approx(balanced.score(X, y))

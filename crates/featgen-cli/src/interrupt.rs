@@ -4,11 +4,15 @@ use std::path::Path;
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use featgen::machine::Stop;
 
 /// The exit code of interrupted programs, as shells count it.
 const EXIT_CODE: u8 = 130;
+
+/// Requests that come within this time are one.
+const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Success, unless the run was ended early: scripts should not take half a result for a whole one.
 pub(crate) fn exit_code(stopped: Stop) -> ExitCode {
@@ -24,11 +28,16 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
 
 /// Makes Ctrl-C set a flag, from now on.
 pub(crate) fn watch(flag: &Arc<AtomicBool>) {
-    let seen = Arc::clone(flag);
+    let (seen, mut first) = (Arc::clone(flag), None);
     let handler = move || {
         if seen.swap(true, Ordering::Relaxed) {
-            process::exit(EXIT_CODE.into());
+            // Some programs ask twice at once, as `timeout` does: the process, and the group it is in.
+            if first.is_none_or(|first: Instant| first.elapsed() > AT_ONCE) {
+                process::exit(EXIT_CODE.into());
+            }
+            return;
         }
+        first = Some(Instant::now());
         crate::note("\nending with the model so far; press Ctrl-C again to end at once");
     };
     // Without a handler Ctrl-C simply ends the program: no reason not to go on.

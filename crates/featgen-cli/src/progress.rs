@@ -114,6 +114,10 @@ impl Observer for Progress {
         self.say(format_args!("going on from the checkpoint: {after}, {with}"));
     }
 
+    fn given_up(&mut self, reason: &str) {
+        self.say(format_args!("note: this is the model so far: {reason}"));
+    }
+
     fn not_saved(&mut self, error: &Error) {
         if !std::mem::replace(&mut self.not_saved, true) {
             self.say(format_args!("note: the run goes on, but its checkpoint cannot be written: {error}"));

@@ -51,12 +51,21 @@ pub(crate) fn chosen<'a>(
             }
             Ok(Chosen::features(space))
         }
-        SpaceKind::Hik => Ok(Chosen::features(AdditiveSpace::hik(inputs, levels)?)),
+        SpaceKind::Hik => curves(AdditiveSpace::hik(inputs, levels)?, data),
         SpaceKind::Intersection => {
-            Ok(Chosen::features(AdditiveSpace::intersection(inputs, levels, power.unwrap_or(1.0))?))
+            curves(AdditiveSpace::intersection(inputs, levels, power.unwrap_or(1.0))?, data)
         }
-        SpaceKind::Gaussian => Ok(Chosen::features(AdditiveSpace::gaussian(inputs, *sigma)?)),
+        SpaceKind::Gaussian => curves(AdditiveSpace::gaussian(inputs, *sigma)?, data),
     }
+}
+
+/// Curves whose levels and widths are those of the instances as often as they count.
+fn curves<'a>(space: AdditiveSpace<'a>, data: &Dataset) -> Result<Chosen<'a>> {
+    let space = match data.labels.weights() {
+        Some(counts) => space.counting(counts)?,
+        None => space,
+    };
+    Ok(Chosen::features(space))
 }
 
 impl<'a> Chosen<'a> {

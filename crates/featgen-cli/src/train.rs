@@ -10,7 +10,7 @@ use std::time::Instant;
 use featgen::data::{Dataset, Labels, store};
 use featgen::machine::Stop;
 use featgen::space::Watch;
-use featgen::{Error, Model};
+use featgen::{Error, Machine, Model};
 
 use crate::args::{Size, TrainArgs};
 use crate::json::{self, Quality, Report, Seconds};
@@ -36,7 +36,8 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let watch = Watch::new(Arc::clone(&interrupted));
     let mut progress = Progress::talking(&args.talk, args.learning.features, &watch);
     let (train, test) = read(args, &progress)?;
-    let mut chosen = space::chosen(&args.learning, &train, &progress, &watch)?;
+    let mut chosen = space::chosen(&args.learning, &train, &progress, &watch)
+        .map_err(|error| with_source(error, &train.source))?;
     if let Some(Size(bytes)) = args.memory {
         machine.keep_within(bytes, &mut *chosen.space)?;
     }
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     printed?;
     if !args.talk.quiet {
         chosen.notes.iter().for_each(|note| crate::note(format_args!("note: {note}")));
-        notes(args, &model, test.as_ref());
+        notes(args, &machine, &model, test.as_ref());
     }
     Ok(interrupt::exit_code(model.stopped))
 }
@@ -117,13 +118,13 @@ fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Optio
 /// The machine knows only numbers; the user wants to know in which file they are.
 fn with_source(error: Error, source: &str) -> Error {
     match error {
-        Error::Data(reason) => Error::input(source, reason),
+        Error::Data(reason) | Error::GivenUp(reason) => Error::input(source, reason),
         other => other,
     }
 }
 
 /// What may surprise.
-fn notes(args: &TrainArgs, model: &Model, test: Option<&Dataset>) {
+fn notes(args: &TrainArgs, machine: &Machine, model: &Model, test: Option<&Dataset>) {
     if let Some(test) = test {
         let known = test.labels.is_empty() || model.truth(&test.labels).is_some();
         predict::notes(model, &test.source, &test.names, known);
@@ -132,6 +133,14 @@ fn notes(args: &TrainArgs, model: &Model, test: Option<&Dataset>) {
         args.checkpoint.as_deref().filter(|f| model.stopped == Stop::Interrupted && f.exists())
     {
         crate::note(format_args!("note: the same command again goes on from {}", file.display()));
+    }
+    let unsolved = model.rounds.iter().filter(|round| machine.is_unsolved(round.inner_gap)).count();
+    if unsolved > 0 && model.stopped != Stop::Interrupted {
+        let (rounds, tol) = (plural(unsolved, "round"), args.learning.inner_tol());
+        crate::note(format_args!(
+            "note: {rounds} not solved to {tol}: weights may be off, though all that is certified holds; features of very \
+             different sizes should be scaled"
+        ));
     }
     let selected = model.count();
     if args.learning.features.is_some_and(|wanted| selected < wanted) && model.stopped != Stop::Interrupted {

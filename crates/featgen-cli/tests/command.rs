@@ -32,6 +32,12 @@ fn stderr(folder: &Path, args: &str) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// The exit code of a command that fails, and what it says.
+fn outcome(folder: &Path, args: &str) -> (i32, String) {
+    let output = featgen(folder).args(args.split_whitespace()).assert().failure().get_output().clone();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
 fn json(folder: &Path, args: &str) -> Value {
     serde_json::from_str(&stdout(folder, &format!("{args} --json"))).expect("one JSON value and nothing else")
 }
@@ -431,6 +437,23 @@ fn class_and_instance_weights_count() {
     assert_eq!(plain["selected"], weighted["selected"]);
 }
 
+/// An instance that counts 0 times is as good as absent, for the levels and widths of curves too.
+#[test]
+fn curves_are_of_instances_that_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows: String = (0..40).map(|i| format!("{} 1:{}\n", (i / 8) % 2, 1 + i % 17)).collect();
+    fs::write(folder.join("plain"), &rows).unwrap();
+    fs::write(folder.join("more"), rows + "1 1:1000\n").unwrap();
+    fs::write(folder.join("weights"), "1\n".repeat(40) + "0\n").unwrap();
+    for space in ["hik", "intersection --power 2", "gaussian"] {
+        let plain = json(folder, &format!("train plain --space {space}"));
+        let weighed = json(folder, &format!("train more --weights weights --space {space}"));
+        let [a, b] = [&plain, &weighed].map(|report| number(&report["objective"]));
+        assert!((a - b).abs() <= 1e-3 * a, "{space}: {a} {b}");
+    }
+}
+
 #[test]
 fn names_are_shown() {
     let folder = tempfile::tempdir().unwrap();
@@ -539,10 +562,10 @@ fn products_are_named_saved_and_predicted() {
         assert!(names.iter().any(|name| name == "a*b"), "{space}: {names:?}");
         let again = json(folder, "predict model in.csv --label class");
         assert_eq!(again["accuracy"], report["train_accuracy"], "{space}");
-        assert!(report["candidates"].as_u64().unwrap() >= 11, "{space}");
+        assert!(report["candidates"].as_u64().unwrap() >= 10, "{space}");
         for round in report["rounds"].as_array().unwrap() {
             let [scored, pruned] = ["scored", "pruned"].map(|key| round[key].as_u64().unwrap());
-            assert!(scored >= 5 && report["candidates"] == scored + pruned, "{space}: {round}");
+            assert!(scored >= 4 && report["candidates"] == scored + pruned, "{space}: {round}");
         }
         assert_eq!(timeless(json(folder, "inspect model")), timeless(report));
     }
@@ -594,7 +617,7 @@ fn curves_are_drawn_saved_and_predicted() {
         assert_eq!(selected(&report).len(), 2, "{space}");
         for feature in report["selected"].as_array().unwrap() {
             let points = feature["curve"].as_array().unwrap();
-            assert!(points.len() > 10 && points[0][0] == 0.0 && points[0][1] == 0.0, "{space}");
+            assert!(points.len() > 10 && (0.0..1.0).contains(&number(&points[0][0])), "{space}");
         }
         let again = json(folder, "predict model in.csv --label class");
         assert_eq!(again["accuracy"], report["train_accuracy"], "{space}");
@@ -603,6 +626,39 @@ fn curves_are_drawn_saved_and_predicted() {
         assert!(stdout(folder, "inspect model").contains('█'), "{space}");
         assert_eq!(timeless(json(folder, "inspect model")), timeless(report));
     }
+}
+
+#[test]
+fn a_damaged_curve_is_refused() {
+    let folder = with_product();
+    let folder = folder.path();
+    stdout(folder, "train in.csv --label class --space hik --levels 3 --features 1 -o model");
+    let mut model: Value = serde_json::from_slice(&fs::read(folder.join("model")).unwrap()).unwrap();
+    model["terms"][0]["feature"]["step"]["of"] = 2.into();
+    fs::write(folder.join("model"), model.to_string()).unwrap();
+    for command in ["inspect model", "predict model in.csv --label class"] {
+        let (code, said) = outcome(folder, command);
+        assert_eq!(
+            (code, said.as_str()),
+            (1, "model: damaged model: parts of a curve do not fit each other\n")
+        );
+    }
+}
+
+/// With `--coef0 0` there are products alone.
+#[test]
+fn products_are_counted_and_their_sizes_bounded() {
+    let folder = with_product();
+    let folder = folder.path();
+    let candidates = |options: &str| {
+        let report = json(folder, &format!("train in.csv --label class --space poly2 {options}"));
+        report["candidates"].as_u64().unwrap()
+    };
+    let all = candidates("");
+    let m = json(folder, "train in.csv --label class")["m"].as_u64().unwrap();
+    assert_eq!((all, candidates("--coef0 0")), (1 + m + m * (m + 1) / 2, m * (m + 1) / 2));
+    let (code, said) = outcome(folder, "train in.csv --label class --space poly2 --gamma 1e200");
+    assert!(code == 1 && said.contains("in.csv: products are too large to compute with"), "{said}");
 }
 
 #[test]
@@ -664,7 +720,9 @@ fn an_interrupted_run_saves_the_model_so_far() {
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().starts_with("round 1: "));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    // Twice at once is once: some programs ask both the process and its group.
+    let id = child.id().to_string();
+    assert!(Command::new("sh").args(["-c", "kill -TERM $0; kill -TERM $0", &id]).status().unwrap().success());
     // The pipe must be emptied, or the command would wait for its reader.
     lines.for_each(drop);
     let output = child.wait_with_output().unwrap();

@@ -44,6 +44,7 @@ fn parameter(name: &str) -> String {
         "group-weight" => "weight".into(),
         "no-shift" => "fit_intercept=False".into(),
         "threads" => "n_jobs".into(),
+        "weight" => "class_weight".into(),
         "weights" => "sample_weight".into(),
         other => other.replace('-', "_"),
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use featgen::data::{Labels, Names};
+use featgen::data::{ClassWeights, Labels, Names};
 use featgen::machine::Observer;
 use featgen::model::Round;
 use featgen::space::{FeatureSpace, Inputs, Watch};
@@ -51,14 +51,16 @@ pub(crate) struct Listeners {
     resumed: Option<Py<PyAny>>,
 }
 
-/// The two classes, who is of the second, how often each instance counts, and what its errors weigh then.
+/// The two classes and whether they are words, who is of the second, how often each instance counts, and what the errors of
+/// each class weigh.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Target<'py> {
     classes: (String, String),
     second: PyReadonlyArray1<'py, bool>,
+    text: bool,
     counts: Option<PyReadonlyArray1<'py, f64>>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
+    weights: Option<[f64; 2]>,
 }
 
 /// Selects features and fits them. Returns the model and, if the run was broken off by an exception, that exception:
@@ -75,8 +77,11 @@ pub(crate) fn fit<'py>(
 ) -> PyResult<(Model, Option<PyErr>)> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let watch = Watch::new(Arc::clone(&interrupted));
-    let threads = options.threads;
-    let machine = options.machine().map_err(raise)?.interrupt(Arc::clone(&interrupted));
+    let (threads, text) = (options.threads, target.text);
+    let mut machine = options.machine().map_err(raise)?.interrupt(Arc::clone(&interrupted));
+    if let Some(weights) = target.weights {
+        machine = machine.class_weights(ClassWeights::Each(weights));
+    }
     let labels = target.labels()?;
     let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
     let names = names.map(Names::identifying).unwrap_or_default();
@@ -102,7 +107,10 @@ pub(crate) fn fit<'py>(
             let broken_off = attend(&news, &reply, &listeners, &interrupted);
             let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
             match (model, broken_off) {
-                (Ok(model), broken_off) => Ok((Model::new(model), broken_off)),
+                (Ok(model), broken_off) => {
+                    let model = featgen::Model { classes_are_text: text, ..model };
+                    Ok((Model::new(model), broken_off))
+                }
                 // Broken off before there was a model: the engine says only that, the exception why.
                 (Err(_), Some(broken_off)) => Err(broken_off),
                 (Err(error), None) => Err(raise(error)),
@@ -261,8 +269,8 @@ impl Target<'_> {
     fn labels(&self) -> PyResult<Labels> {
         let (negative, positive) = self.classes.clone();
         let labels = Labels::of_two([negative, positive], self.second.as_slice()?.iter().copied());
-        match &self.weights {
-            Some(weights) => labels.with_weights(weights.as_slice()?.to_vec()).map_err(raise),
+        match &self.counts {
+            Some(counts) => labels.with_weights(counts.as_slice()?.to_vec()).map_err(raise),
             None => Ok(labels),
         }
     }

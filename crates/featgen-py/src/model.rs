@@ -68,6 +68,7 @@ impl Model {
         let facts = PyDict::new(py);
         facts.set_item("loss", &model.loss)?;
         facts.set_item("classes", &model.classes)?;
+        facts.set_item("classes_are_text", model.classes_are_text)?;
         facts.set_item("budget", model.budget)?;
         facts.set_item("cost", model.cost)?;
         facts.set_item("asked_cost", model.asked_cost)?;

@@ -33,6 +33,9 @@ pub enum Error {
         /// Why its value cannot be used.
         reason: String,
     },
+    /// A search for features would take too long.
+    #[error("{0}")]
+    GivenUp(String),
     /// The data are well-formed, but nothing can be learned from them as they are.
     #[error("{0}")]
     Data(String),

@@ -3,12 +3,13 @@
 mod common;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::Problem;
 use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
-use featgen::space::Feature;
-use featgen::{LinearSpace, Machine, Model};
+use featgen::space::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
+use featgen::{Error, LinearSpace, Machine, Model, Result};
 
 /// Beyond what rounding explains.
 const SLACK: f64 = 1e-9;
@@ -143,6 +144,11 @@ fn with_more_features_wanted_than_there_are() {
         let model = machine.fit(&LinearSpace::over(&*columns), &problem.labels()).unwrap();
         assert!(matches!(model.stopped, Stop::Exhausted | Stop::Optimal), "{problem}: {:?}", model.stopped);
         check_path(&problem, &model);
+        // Raising the cost may lose features: the model is the point with the most.
+        let most = model.rounds.iter().map(|round| round.selected).max();
+        assert_eq!(model.rounds.last().map(|round| round.selected), most, "{problem}");
+        let fewer = machine.features(model.count()).fit(&LinearSpace::over(&*columns), &problem.labels());
+        assert_eq!(fewer.unwrap().count(), model.count(), "{problem}");
     }
 }
 
@@ -154,4 +160,57 @@ fn with_a_certified_gap() {
         assert_eq!(model.stopped, Stop::Gap, "{problem}");
         assert!(model.certificate.gap() <= gap, "{problem}: gap {:e}", model.certificate.gap());
     }
+}
+
+/// A space whose searches are given up from some time on.
+struct Tiring<'a> {
+    space: LinearSpace<'a>,
+    searches: AtomicUsize,
+}
+
+impl FeatureSpace for Tiring<'_> {
+    fn inputs(&self) -> &Inputs<'_> {
+        self.space.inputs()
+    }
+
+    fn size(&self) -> u128 {
+        self.space.size()
+    }
+
+    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+        match self.searches.fetch_sub(1, Ordering::Relaxed) {
+            0 => Err(Error::GivenUp("too long".into())),
+            _ => self.space.worst_case(v, budget, taken),
+        }
+    }
+
+    fn group(&self, candidate: &Candidate) -> Result<Group> {
+        self.space.group(candidate)
+    }
+
+    fn settings(&self) -> Settings {
+        self.space.settings()
+    }
+
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+        self.space.footprint(selected, threads)
+    }
+}
+
+/// A search that is given up ends a run, but takes nothing away that was found and proven before.
+#[test]
+fn with_a_search_that_is_given_up() {
+    let problem = Problem::contradictory(3);
+    let (columns, labels) = (problem.store(), problem.labels());
+    let machine = problem.machine().budget(1).features(3);
+    let fit = |searches: usize| {
+        let space = LinearSpace::over(&*columns);
+        machine.fit(&Tiring { space, searches: searches.into() }, &labels)
+    };
+    assert!(matches!(fit(0), Err(Error::GivenUp(_))));
+    let (whole, part) = (fit(100).unwrap(), fit(2).unwrap());
+    assert_eq!((part.stopped, part.rounds.len()), (Stop::Search, 2));
+    let told = |round: &Round| (round.objective, round.weights.clone());
+    assert!(part.rounds.iter().map(told).eq(whole.rounds[..2].iter().map(told)));
+    assert!(part.certificate.lower_bound <= problem.optimum(part.cost) && part.certificate.lower_bound > 0.0);
 }

@@ -240,6 +240,11 @@ pub(crate) struct LearningArgs {
 }
 
 impl LearningArgs {
+    /// How exactly each round is to be solved.
+    pub(crate) fn inner_tol(&self) -> f64 {
+        self.inner_tol
+    }
+
     /// The machine with these settings, checked.
     pub(crate) fn machine(&self) -> Result<Machine, Error> {
         let mut machine = Machine::new()

@@ -145,6 +145,8 @@ pub enum ClassWeights {
     Balanced,
     /// As given; classes not named count 1.
     Given(Vec<(String, f64)>),
+    /// As given, the first class and the second.
+    Each([f64; 2]),
 }
 
 impl ClassWeights {
@@ -152,6 +154,7 @@ impl ClassWeights {
         let mut factors = [1.0; 2];
         match self {
             Self::Equal => {}
+            Self::Each(weights) => factors = *weights,
             Self::Balanced => {
                 let mut totals = [0.0; 2];
                 for (i, &code) in labels.codes.iter().enumerate() {

@@ -287,6 +287,7 @@ fn settings(machine: &Machine, plan: &Plan, space: &dyn FeatureSpace) -> Vec<(St
     match &machine.class_weights {
         ClassWeights::Equal => {}
         ClassWeights::Balanced => all.push(("weight", "balanced".into())),
+        ClassWeights::Each([first, second]) => all.push(("weight", format!("{first} {second}"))),
         ClassWeights::Given(list) => {
             let one = |(class, weight): &(String, f64)| format!("{class}={weight}");
             all.push(("weight", list.iter().map(one).collect::<Vec<_>>().join(" ")));

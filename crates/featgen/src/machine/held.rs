@@ -218,6 +218,24 @@ impl Held {
         }
     }
 
+    /// Gives every term the weight it has here, and those not named none: a block for each candidate with weight.
+    pub(super) fn set_weights(&mut self, weights: impl Iterator<Item = (usize, f64)>, state: &mut State) {
+        let mut all = vec![0.0; self.terms.len()];
+        weights.for_each(|(term, weight)| all[term] = weight);
+        (self.blocks, state.blocks, state.omega) = (Vec::new(), Blocks::default(), Vec::new());
+        for t in self.selected(&all) {
+            let Taken { terms, scale, .. } = &self.taken[t as usize];
+            let mut coordinates: Vec<(u32, f64)> =
+                terms.clone().map(|term| (self.terms[term], all[term] / scale)).collect();
+            coordinates.sort_by_key(|&(column, _)| column);
+            state.blocks.push(coordinates.iter().map(|&(column, _)| (column, *scale)));
+            state.omega.extend(coordinates.iter().map(|&(_, weight)| weight));
+            self.blocks.push(vec![t]);
+        }
+        let columns = state.blocks.gather(&state.omega, self.cache.len());
+        state.f = self.cache.apply(&columns);
+    }
+
     /// Puts all columns of the candidates that carry weight into one block, as they are, with the weights they have.
     pub(super) fn merge_blocks(&mut self, state: &mut State) {
         let selected = self.selected(&self.weights(state));

@@ -13,6 +13,9 @@ pub trait Observer: Send {
     /// The run goes on from a [checkpoint](crate::Machine::checkpoint) with these rounds. The last is reported when it is certain.
     fn resumed(&mut self, _rounds: &[Round]) {}
 
+    /// The run ends, since the search for further features was given up.
+    fn given_up(&mut self, _reason: &str) {}
+
     /// The checkpoint was written to this file.
     fn saved(&mut self, _path: &Path) {}
 

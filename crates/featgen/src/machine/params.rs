@@ -58,6 +58,9 @@ impl Default for Machine {
     }
 }
 
+/// How many times its tolerance a round may miss before that is worth a word.
+const UNSOLVED: f64 = 10.0;
+
 impl Machine {
     /// A machine with all defaults.
     pub fn new() -> Self {
@@ -111,6 +114,12 @@ impl Machine {
     pub fn inner_tol(mut self, tol: f64) -> Self {
         self.inner_tol = tol;
         self
+    }
+
+    /// Whether a round that was left with this relative gap was not solved, by far: features of very different sizes may be
+    /// more than numbers allow.
+    pub fn is_unsolved(&self, inner_gap: f64) -> bool {
+        self.inner_decrease.is_none() && inner_gap > UNSOLVED * self.inner_tol
     }
 
     /// Stop first-order solvers by the paper's rule (eq. 37, relative decrease of one iteration) instead.

@@ -68,6 +68,7 @@ impl Machine {
             cut: false,
             plan,
             labels,
+            counts: source.weights(),
         };
         pool.install(|| run.run(source, observer))
     }
@@ -79,6 +80,8 @@ struct Run<'a> {
     plan: Plan,
     space: &'a dyn FeatureSpace,
     labels: Binary,
+    /// How often instances count, if not all count once.
+    counts: Option<&'a [f64]>,
     solver: Box<dyn Subproblem>,
     /// The cost in force.
     cost: f64,
@@ -239,6 +242,11 @@ impl Run<'_> {
         let worst = match self.score() {
             // A search that was told to end has nothing to say.
             Err(_) if self.interrupted() => return Ok(Some(Stop::Interrupted)),
+            // What was found before, and proven of it, stays.
+            Err(Error::GivenUp(reason)) if !self.rounds.is_empty() => {
+                observer.given_up(&reason);
+                return Ok(Some(Stop::Search));
+            }
             worst => worst?,
         };
         let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
@@ -270,7 +278,7 @@ impl Run<'_> {
         seconds.solve = clock.elapsed().as_secs_f64();
         if !helps {
             self.amend(&outcome, seconds);
-            return Ok(self.no_block_helps());
+            return Ok(self.no_block_helps(&outcome, observer));
         }
         self.decrease = before - self.objective;
         self.report(observer);
@@ -279,7 +287,7 @@ impl Run<'_> {
     }
 
     /// The best block got no weight: solve more exactly, or let errors cost more, or stop.
-    fn no_block_helps(&mut self) -> Option<Stop> {
+    fn no_block_helps(&mut self, last: &Outcome, observer: &mut dyn Observer) -> Option<Stop> {
         if self.interrupted() {
             return Some(Stop::Interrupted);
         }
@@ -289,12 +297,22 @@ impl Run<'_> {
             return None;
         }
         if self.machine.features.is_none() || self.doublings >= MAX_DOUBLINGS {
-            return Some(Stop::Optimal);
+            // With a gap asked for, it is still open. At costs raised beyond all measure, nothing is solved exactly.
+            let unsolved = self.doublings == 0 && self.machine.is_unsolved(last.gap);
+            let open = self.machine.gap.is_some() || unsolved;
+            return Some(if open { Stop::Stalled } else { Stop::Optimal });
         }
         // No new feature helps at this cost, but more are wanted.
-        let (before, clock) = (self.objective, Instant::now());
+        let (before, selected, clock) = (self.objective, self.selected(), Instant::now());
         let outcome = self.double_cost();
-        self.amend(&outcome, Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() });
+        let seconds = Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() };
+        if self.selected() < selected {
+            // A point with more features may be the best there is.
+            self.report(observer);
+            self.record(&outcome, 0, seconds);
+        } else {
+            self.amend(&outcome, seconds);
+        }
         // Where nothing is left to pay for, no cost brings in more.
         let more = self.objective > (1.0 + SAME) * before;
         self.doublings = if more { self.doublings + 1 } else { MAX_DOUBLINGS };
@@ -307,7 +325,8 @@ impl Run<'_> {
         let taken = self.held.in_blocks();
         let worst = self.space.worst_case(&self.signed(&alpha), self.plan.budget, &taken)?;
         let bound = self.machine.loss.bound(&alpha, &self.labels.costs, worst.top());
-        self.lower_bound = self.lower_bound.max(bound);
+        // By rounding, a bound may come out above what was reached.
+        self.lower_bound = self.lower_bound.max(bound).min(self.objective);
         Ok(worst)
     }
 
@@ -435,8 +454,14 @@ impl Run<'_> {
     fn accuracy(&self) -> f64 {
         // As in prediction, a decision value of exactly 0 counts as negative.
         let right = |(&z, &y): (&f64, &f64)| z > 0.0 || (z == 0.0 && y < 0.0);
-        let count = self.margins.iter().zip(&self.labels.signs).filter(|&pair| right(pair)).count();
-        count as f64 / self.margins.len() as f64
+        let pairs = || self.margins.iter().zip(&self.labels.signs);
+        match self.counts {
+            None => pairs().filter(|&pair| right(pair)).count() as f64 / self.margins.len() as f64,
+            Some(counts) => {
+                let counted = pairs().zip(counts).filter(|(pair, _)| right(*pair));
+                counted.map(|(_, count)| count).sum::<f64>() / counts.iter().sum::<f64>()
+            }
+        }
     }
 
     fn record(&mut self, outcome: &Outcome, scored: u128, seconds: Seconds) {
@@ -478,7 +503,27 @@ impl Run<'_> {
         }
     }
 
+    /// Goes back to the first point of the path with the most features, if that is closer to what is wanted: raising the cost
+    /// may have lost some, and brought no others.
+    fn go_back(&mut self) {
+        let most = self.rounds.iter().map(|round| round.selected).max().unwrap_or(0);
+        let wanted = self.machine.features.is_some_and(|wanted| wanted >= most);
+        let best = self.rounds.iter().position(|round| round.selected == most);
+        let Some(best) = best.filter(|_| wanted && self.selected() < most) else { return };
+        self.rounds.truncate(best + 1);
+        let Round { cost, objective, lower_bound, bias, .. } = self.rounds[best];
+        self.labels.costs.iter_mut().for_each(|c| *c *= cost / self.cost);
+        (self.cost, self.objective, self.lower_bound) = (cost, objective, lower_bound);
+        let Round { terms, weights, .. } = &self.rounds[best];
+        self.held.set_weights(terms.iter().copied().zip(weights.iter().copied()), &mut self.state);
+        self.state.bias = bias;
+        self.margins = self.margins_reached();
+    }
+
     fn finish(mut self, stopped: Stop) -> Model {
+        if stopped != Stop::Interrupted {
+            self.go_back();
+        }
         let certificate = self.certificate();
         if let Some(cost) = self.machine.debias {
             self.debias(cost);
@@ -500,6 +545,7 @@ impl Run<'_> {
         Model {
             loss: self.machine.loss.name().to_owned(),
             classes: self.labels.classes,
+            classes_are_text: false,
             space: self.space.settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             budget: self.plan.budget,
             cost: self.cost,

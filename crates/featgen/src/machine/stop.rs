@@ -17,6 +17,10 @@ pub enum Stop {
     Rounds,
     /// The wanted number of features was reached.
     Features,
+    /// Solving more exactly, as would be needed, is beyond what numbers allow.
+    Stalled,
+    /// The search for further features was given up: it would take too long.
+    Search,
     /// No feature is left that has anything to do with the labels.
     Exhausted,
     /// The user stopped it.
@@ -32,6 +36,10 @@ impl Stop {
             Self::Optimal => "nothing further helps at this cost",
             Self::Rounds => "the most rounds allowed were made",
             Self::Features => "the wanted number was reached",
+            Self::Stalled => {
+                "rounding leaves no further progress: features of very different sizes should be scaled"
+            }
+            Self::Search => "the search for more was given up: it would take too long",
             Self::Exhausted => "nothing with a positive score is left",
             Self::Interrupted => "interrupted: this is the model so far",
         }

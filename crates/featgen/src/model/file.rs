@@ -1,5 +1,6 @@
 //! The model's file: readable JSON with a version, written whole or not at all, every float read back exactly.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -87,6 +88,13 @@ impl Model {
         }
         if let Some(term) = self.terms.iter().find(|term| !term.feature.is_sound()) {
             return Err(format!("damaged model: {:?} is no feature", term.feature));
+        }
+        let mut shapes = HashMap::new();
+        for feature in self.terms.iter().map(|term| &term.feature).filter(|f| f.is_part_of_curve()) {
+            let shape = feature.shape();
+            if *shapes.entry(feature.inputs()[0]).or_insert(shape) != shape {
+                return Err("damaged model: parts of a curve do not fit each other".into());
+            }
         }
         crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;
         Ok(())

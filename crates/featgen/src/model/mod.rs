@@ -22,6 +22,9 @@ pub struct Model {
     pub loss: String,
     /// The class of negative and that of positive decision values.
     pub classes: [String; 2],
+    /// Whether they are known to be words, though they may look like numbers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub classes_are_text: bool,
     /// Where its features were searched: options of the command with their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub space: BTreeMap<String, String>,
@@ -113,7 +116,7 @@ pub struct Training {
     pub nonzeros: u64,
     /// Features, or groups of them, to choose from.
     pub candidates: u128,
-    /// Part of the instances that the final model classifies rightly.
+    /// Part of the instances, each as often as it counts, that the final model classifies rightly.
     pub accuracy: f64,
 }
 

@@ -248,6 +248,17 @@ impl<'a> AdditiveSpace<'a> {
         Some(step * squared_suffix_sums(&room.sums))
     }
 
+    /// The least and the greatest value of an input, 0 among them if it occurs.
+    fn occurring(&self, column: ColumnView<'_>) -> Option<[f64; 2]> {
+        let zeros = column.len() < self.inputs.rows();
+        let mut range = zeros.then_some([0.0; 2]);
+        column.for_each(|_, x| {
+            let [low, high] = range.unwrap_or([x; 2]);
+            range = Some([low.min(x), high.max(x)]);
+        });
+        range
+    }
+
     /// The features of an input's curve.
     fn features(&self, position: usize) -> Vec<Feature> {
         let (input, scale) = (self.inputs.columns().id(position), Real(self.scales[position]));
@@ -368,17 +379,29 @@ fn highest(column: ColumnView<'_>, power: f64, count: impl Fn(u32) -> f64) -> f6
     top.powf(power)
 }
 
-/// The standard deviation of `n` instances, each of which counts so often.
+/// The standard deviation of `n` instances, each of which counts so often; the size of the values if they are all the same.
+///
+/// About the mean, which takes a pass of its own: values far from 0, such as points in time, may differ little from each
+/// other. In units of the largest, so that no square is too large.
 fn deviation(column: ColumnView<'_>, n: f64, count: impl Fn(u32) -> f64) -> f64 {
-    let (mut mean, mut square) = (0.0, 0.0);
+    let unit = highest(column, 1.0, &count);
+    if unit == 0.0 {
+        return f64::MIN_POSITIVE;
+    }
+    let (mut sum, mut filled) = (0.0, 0.0);
     column.for_each(|row, x| {
-        mean += count(row) * x;
-        square += count(row) * x * x;
+        sum += count(row) * (x / unit);
+        filled += count(row);
     });
-    (mean, square) = (mean / n, square / n);
-    let variance = square - mean * mean;
-    if variance > 1e-12 * square { variance.sqrt() } else { square.sqrt().max(f64::MIN_POSITIVE) }
+    let mean = sum / n;
+    let mut squares = (n - filled).max(0.0) * mean * mean;
+    column.for_each(|row, x| squares += count(row) * (x / unit - mean) * (x / unit - mean));
+    let deviation = (squares / n).sqrt();
+    unit * if deviation > EQUAL { deviation } else { 1.0 }
 }
+
+/// Values that differ by less, in parts of the largest, differ by rounding.
+const EQUAL: f64 = 1e-12;
 
 /// What scoring a column needs, kept from column to column.
 #[derive(Default)]
@@ -475,17 +498,14 @@ impl FeatureSpace for AdditiveSpace<'_> {
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
         let position = group_number(candidate, self.scales.len())?;
-        let mut range = [0.0f64; 2];
-        self.inputs.columns().see(position, |column| {
-            column.for_each(|_, x| range = [range[0].min(x), range[1].max(x)]);
-        });
+        let range = self.inputs.columns().see(position, |column| self.occurring(column));
         let features = self.features(position);
         Ok(Group {
             name: Some(self.inputs.name(&self.inputs.feature(position))),
             size: features.len(),
             features,
             scale: 1.0,
-            range: Some(range),
+            range,
         })
     }
 
@@ -545,6 +565,28 @@ mod tests {
         same(gaussian(some, Some(3.0)), gaussian(repeated, Some(3.0)));
         let intersection = |inputs| AdditiveSpace::intersection(inputs, 10, 0.5).unwrap();
         same(intersection(some), intersection(repeated));
+    }
+
+    /// Points in time differ little from each other, and are far from 0.
+    #[test]
+    fn a_column_far_from_zero_has_its_own_width_and_range() {
+        let names = Names::default();
+        let late: Vec<f64> = (0..100).map(|i| 1.7e9 + f64::from(i)).collect();
+        let early: Vec<f64> = (0..100).map(f64::from).collect();
+        let large: Vec<f64> = (0..100).map(|i| 1e200 * f64::from(i)).collect();
+        let of = |values: &[f64]| {
+            let column = Dense::new(values, 100, 1, Layout::ColumnMajor).unwrap();
+            let space = AdditiveSpace::gaussian(Inputs::called(&column, &names), None).unwrap();
+            (space.scales[0], space.group(&Candidate::Group(0)).unwrap().range)
+        };
+        let (expected, range) = of(&early);
+        assert!((expected - (9999.0f64 / 12.0).sqrt()).abs() < 1e-9);
+        assert_eq!(range, Some([0.0, 99.0]));
+        let (sigma, range) = of(&late);
+        assert!((sigma - expected).abs() < 1e-6);
+        assert_eq!(range, Some([1.7e9, 1.7e9 + 99.0]));
+        assert!((of(&large).0 / 1e200 - expected).abs() < 1e-9);
+        assert_eq!(of(&[5.0; 100]).0, 5.0);
     }
 
     proptest! {

@@ -236,6 +236,15 @@ impl Feature {
         matches!(self, Self::Step(_) | Self::Wave(_))
     }
 
+    /// What all parts of one curve have in common: how many they are, their scale and power.
+    pub(crate) fn shape(&self) -> Option<(u32, [Real; 2])> {
+        match self {
+            Self::Input(_) | Self::Product(_) => None,
+            Self::Step(step) => Some((step.of, [step.top, step.power])),
+            Self::Wave(wave) => Some((HARMONICS as u32, [wave.sigma, Real(1.0)])),
+        }
+    }
+
     /// What it is called where inputs are called as `name` says: `a`, `a*b`, `a^2`, `1`.
     pub fn show(&self, name: impl Fn(u64) -> String) -> String {
         let inputs = match self {

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 /// What is read does not depend on threads, so a search is given up on any number of them or on none.
 pub const MOST_WORK: u64 = 1 << 38;
 
+/// Values that a product of matrices goes through in the time in which one is read anywhere else.
+pub(super) const DENSE_SPEED: u64 = 16;
+
 /// Work is reported when there is this much.
 pub(super) const WORTH_REPORTING: u64 = 1 << 16;
 
@@ -69,7 +72,7 @@ impl<'a> Work<'a> {
         }
         if done > self.most {
             let (most, advice) = (self.most, self.advice);
-            return Err(Error::Data(format!(
+            return Err(Error::GivenUp(format!(
                 "the search for the best features was given up after reading {most} values; {advice}"
             )));
         }

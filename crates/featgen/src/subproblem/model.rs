@@ -327,8 +327,9 @@ impl<'a> Minimiser<'a> {
                 if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
             self.quadratic.matrix_entry(gram, k, l) + unit + turn
         });
-        let trace: f64 = (0..at.len()).map(|i| matrix[(i, i)]).sum();
-        (0..at.len()).for_each(|i| matrix[(i, i)] += 1e-15 * trace);
+        // In parts of each entry, not of all: columns may be of very different sizes.
+        let more = 1.0 + 1e-15 * at.len() as f64;
+        (0..at.len()).for_each(|i| matrix[(i, i)] *= more);
         let factor = matrix.llt(Side::Lower).ok()?;
         let mut solution = Mat::from_fn(at.len(), 1, |i, _| r[at[i].1]);
         factor.solve_in_place(&mut solution);

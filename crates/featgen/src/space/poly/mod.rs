@@ -25,6 +25,7 @@ use rayon::prelude::*;
 
 use self::search::Search;
 use self::singles::Values;
+use super::inputs::LARGEST_SUM;
 use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::MOST_WORK;
@@ -160,7 +161,9 @@ impl FeatureSpace for PolySpace<'_> {
         let m = u128::from(self.inputs.dimension());
         let factors =
             self.factors.as_ref().map_or(m, |factors| factors.iter().filter(|f| **f).count() as u128);
-        1 + m + factors * (factors + 1) / 2
+        // Without coef0, the constant and the inputs weigh nothing.
+        let singles = if self.coef0 > 0.0 { 1 + m } else { 0 };
+        singles + factors * (factors + 1) / 2
     }
 
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
@@ -172,11 +175,18 @@ impl FeatureSpace for PolySpace<'_> {
             if finite { v.iter().fold(0.0, |most: f64, v| most.max(v.abs())) } else { f64::INFINITY };
         let (tops, inputs) = self.score_inputs(v, largest, Tops::new(budget), &taken)?;
         let (tops, bounds) = self.score_squares(v, largest, tops, &taken)?;
-        let scored = 1 + inputs + bounds.len();
+        let scored = inputs + bounds.len();
         let mut search = Search::new(self, v, bounds, tops, &taken);
         let pairs = search.run()?;
         let tops = search.into_best();
-        Ok(WorstCase::new(tops, scored as u128 + pairs, |item| Candidate::Feature(self.feature(item))))
+        let worst =
+            WorstCase::new(tops, scored as u128 + pairs, |item| Candidate::Feature(self.feature(item)));
+        match worst.top().sqrt() <= LARGEST_SUM {
+            true => Ok(worst),
+            false => Err(Error::Data(
+                "products are too large to compute with: scale the features, or choose a smaller gamma or coef0".into(),
+            )),
+        }
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {

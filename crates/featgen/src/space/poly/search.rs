@@ -15,7 +15,7 @@ use crate::data::{ColumnView, Columns};
 use crate::error::Result;
 use crate::space::ranked::RankedRows;
 use crate::space::topb::Tops;
-use crate::space::work::{WORTH_REPORTING, Work};
+use crate::space::work::{DENSE_SPEED, WORTH_REPORTING, Work};
 
 /// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
 const FIRST_BATCH: usize = 16;
@@ -330,7 +330,7 @@ impl<'a> Search<'a> {
                 }
             }
         });
-        self.work.add(pairs * blocks.rows() as u64)?;
+        self.work.add(pairs * blocks.rows() as u64 / DENSE_SPEED)?;
         Ok((tops, u128::from(pairs)))
     }
 

@@ -72,13 +72,16 @@ impl PolySpace<'_> {
         mut tops: Tops<Item>,
         taken: &[Item],
     ) -> Result<(Tops<Item>, usize)> {
+        if self.coef0 == 0.0 {
+            return Ok((tops, 0));
+        }
         let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
         let budget = tops.best.capacity();
         let sum = crate::ordered::sum(v.len(), |i| v[i]);
         tops.offer(constant * sum.abs(), Item::Constant, taken);
-        // A few long columns first: beside them most others need not be read. Where inputs do not count, none need.
+        // A few long columns first: beside them most others need not be read.
         let mut done = 0;
-        if self.longest.len() > LONGEST && linear > 0.0 {
+        if self.longest.len() > LONGEST {
             tops = tops.merge(self.score_columns(&self.longest[..LONGEST], v, budget, taken)?);
             done = LONGEST;
         }
@@ -98,11 +101,11 @@ impl PolySpace<'_> {
             if let Some(inputs) = self.inputs.pulls(v, best_of, Tops::merge)? {
                 tops = tops.merge(inputs);
             }
-            return Ok((tops, self.longest.len()));
+            return Ok((tops, 1 + self.longest.len()));
         }
         let scored = done.max(long.len());
         let tops = tops.merge(self.score_columns(&self.longest[done..scored], v, budget, taken)?);
-        Ok((tops, scored))
+        Ok((tops, 1 + scored))
     }
 
     /// The best of some inputs.
