@@ -160,7 +160,7 @@ def test_other_data(kept, data):
     assert refusal(kept, X[1:], y[1:]) == "the checkpoint is for other data: 160 rows, not 159"
     assert refusal(kept, X, 1 - y) == "the checkpoint is for other data: other labels"
     assert "classes 0 and 1, not a and b" in refusal(kept, X, np.where(y == 1, "b", "a"))
-    assert "other weights" in refusal(kept, X, y, class_weight="balanced")
+    assert "made without class_weight" in refusal(kept, X, y, class_weight="balanced")
     assert refusal(kept, planted(seed=1)[0], y).startswith("the checkpoint is for other values in the data")
 
 
