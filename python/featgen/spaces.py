@@ -347,6 +347,10 @@ class Inputs:
         """Their indices; features are given by index or by name."""
         if isinstance(features, str) or not _can_be_read_again(features):
             raise ValueError(f"{parameter}: must be a list of features, not {features!r}")
+        # Millions of plain numbers are looked at together.
+        plain = type(features) is list and set(map(type, features)) == {int}
+        if plain and min(features) >= 0 and max(features) < self.count:
+            return features
         return [self._one(parameter, feature) for feature in features]
 
     def _one(self, parameter: str, feature: Any) -> int:
