@@ -6,6 +6,7 @@ use featgen::Model;
 use featgen::data::Dataset;
 use featgen::machine::Stop;
 use featgen::model::{Certificate, Scores};
+use featgen::space::Feature;
 use serde::Serialize;
 
 /// What `train --json` prints, and `inspect --json` without times and test.
@@ -40,6 +41,9 @@ struct Selected<'a> {
     round: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<&'a str>,
+    /// Of a product, the numbers of its inputs, from 1: names may be those of inputs too. None are the constant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factors: Option<Vec<u64>>,
     /// Where a feature has a curve instead of a weight: its points. The weight is then the length of the curve's weights.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     curve: Vec<[f64; 2]>,
@@ -149,6 +153,7 @@ impl<'a> Report<'a> {
             weight: term.weight,
             round: term.round,
             group: term.group.map(|g| model.groups[g].name.as_str()),
+            factors: factors(&term.feature),
             curve: Vec::new(),
             aliases: &term.aliases,
         };
@@ -163,6 +168,7 @@ impl<'a> Report<'a> {
             weight: selected.norm,
             round: selected.group.round,
             group: None,
+            factors: None,
             curve: model.curve(selected),
             aliases: &[],
         };
@@ -191,6 +197,13 @@ impl<'a> Report<'a> {
             train_accuracy: model.training.accuracy,
             test,
         }
+    }
+}
+
+fn factors(feature: &Feature) -> Option<Vec<u64>> {
+    match feature {
+        Feature::Product(ids) => Some(ids.iter().map(|id| id + 1).collect()),
+        _ => None,
     }
 }
 

@@ -560,6 +560,14 @@ fn products_are_named_saved_and_predicted() {
             json(folder, &format!("train in.csv --label class --space {space} --features 3 -B 1 -o model"));
         let names = selected(&report);
         assert!(names.iter().any(|name| name == "a*b"), "{space}: {names:?}");
+        for feature in report["selected"].as_array().unwrap() {
+            let product = feature["feature"].as_str().unwrap().contains(['*', '^']);
+            assert_eq!(feature["factors"].is_array(), product, "{space}: {feature}");
+            assert!(
+                feature["feature"] != "a*b" || feature["factors"] == serde_json::json!([1, 2]),
+                "{feature}"
+            );
+        }
         let again = json(folder, "predict model in.csv --label class");
         assert_eq!(again["accuracy"], report["train_accuracy"], "{space}");
         assert!(report["candidates"].as_u64().unwrap() >= 10, "{space}");
