@@ -137,6 +137,9 @@ fn write_one(out: &mut dyn Write, model: &Model, kind: OutputKind, f: f64) -> io
     }
 }
 
+/// Names that a note has room for.
+const SHOWN: usize = 3;
+
 /// What may surprise about data: labels (`known` says that they are the model's classes) or features.
 pub(crate) fn notes(model: &Model, source: &str, names: &Names, known: bool) {
     if !known {
@@ -145,27 +148,27 @@ pub(crate) fn notes(model: &Model, source: &str, names: &Names, known: bool) {
             "note: {source}: its labels are not the model's classes, {a} and {b}: no accuracy"
         ));
     }
-    let missing = missing_features(model, names);
-    if let Some(first) = missing.first() {
-        let all: HashSet<&str> = model.selected().into_iter().map(|term| term.name.as_str()).collect();
-        let (k, n) = (missing.len(), plural(all.len(), "feature"));
+    let used: HashSet<u64> =
+        model.selected().iter().flat_map(|term| term.feature.inputs()).copied().collect();
+    let missing = missing_inputs(model, &used, names);
+    if !missing.is_empty() {
+        let (k, n) = (missing.len(), plural(used.len(), "feature"));
+        let some = missing[..k.min(SHOWN)].join(", ") + if k > SHOWN { ", ..." } else { "" };
         crate::note(format_args!(
-            "note: {source}: {k} of the model's {n} are missing and count as 0: {first}, ..."
+            "note: {source} lacks {k} of the {n} that the model looks at, counted as 0: {some}"
         ));
     }
 }
 
-/// Selected features that the data lack. Only names tell: a number may just not occur.
-fn missing_features(model: &Model, names: &Names) -> Vec<String> {
+/// Inputs in use that the data lack. Only names tell: a number may just not occur.
+fn missing_inputs<'m>(model: &'m Model, used: &HashSet<u64>, names: &Names) -> Vec<&'m str> {
     if !(model.by_name && names.identify()) {
         return Vec::new();
     }
     let known: HashSet<&str> = names.list().iter().map(String::as_str).collect();
-    let used: HashSet<u64> =
-        model.selected().iter().flat_map(|term| term.feature.inputs()).copied().collect();
     let needed =
         model.inputs.iter().filter(|input| used.contains(&input.id)).map(|input| input.name.as_str());
-    needed.filter(|name| !known.contains(name)).map(str::to_owned).collect()
+    needed.filter(|name| !known.contains(name)).collect()
 }
 
 fn summary(quality: &Quality) {

@@ -483,7 +483,7 @@ fn columns_of_tables_are_found_by_name() {
     assert_eq!(report["classes"], serde_json::json!(["no", "yes"]));
     assert_eq!(json(folder, "predict model moved.csv --label ill")["accuracy"], 1.0);
     let note = stderr(folder, "predict model without.csv");
-    assert!(note.contains("1 of the model's 1 feature"), "{note}");
+    assert!(note.contains("without.csv lacks 1 of the 1 feature that the model looks at"), "{note}");
 }
 
 #[test]
@@ -651,6 +651,25 @@ fn a_damaged_curve_is_refused() {
             (1, "model: damaged model: parts of a curve do not fit each other\n")
         );
     }
+}
+
+/// Training for `hik` refuses them: in prediction they are as good as none. And what is missing counts as 0, which is said.
+#[test]
+fn negative_and_missing_values_of_curves_are_none() {
+    let folder = with_product();
+    let folder = folder.path();
+    stdout(folder, "train in.csv --label class --space hik --features 3 -B 1 -o model");
+    fs::write(folder.join("negative.csv"), "a,b,c,d\n-1,-0.5,-9,-3\n").unwrap();
+    fs::write(folder.join("zero.csv"), "a,b,c,d\n0,0,0,0\n").unwrap();
+    fs::write(folder.join("few.csv"), "a,z\n0,0\n").unwrap();
+    let predict = |file: &str| stdout(folder, &format!("predict model {file} --output decision"));
+    assert_eq!(predict("negative.csv"), predict("zero.csv"));
+    assert_eq!(predict("few.csv"), predict("zero.csv"));
+    let said = stderr(folder, "predict model few.csv");
+    assert!(
+        said.contains("few.csv lacks 2 of the 3 features that the model looks at, counted as 0: "),
+        "{said}"
+    );
 }
 
 /// With `--coef0 0` there are products alone.

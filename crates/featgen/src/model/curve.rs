@@ -7,15 +7,15 @@ use crate::space::{Feature, Wave};
 
 /// The sum of the parts of a curve.
 pub(super) enum Curve {
-    /// The value of each level.
-    Steps(Bins, Vec<f64>),
+    /// The value of each level, and whether negative values have any.
+    Steps(Bins, Vec<f64>, bool),
     /// Sigma, and the weights of the waves.
     Waves(f64, Vec<f64>),
 }
 
 impl Curve {
-    /// From the terms of one input.
-    pub(super) fn new(terms: &[&Term]) -> Option<Self> {
+    /// From the terms of one input, in a model.
+    pub(super) fn new(model: &Model, terms: &[&Term]) -> Option<Self> {
         match &terms.first()?.feature {
             Feature::Step(first) => {
                 let mut table = vec![0.0; first.of as usize + 1];
@@ -25,7 +25,9 @@ impl Curve {
                     }
                 }
                 (1..table.len()).for_each(|level| table[level] += table[level - 1]);
-                Some(Self::Steps(first.bins(), table))
+                // Where training takes no negative values, they are as good as none.
+                let mirrored = model.space.get("space").is_none_or(|space| space != "hik");
+                Some(Self::Steps(first.bins(), table, mirrored))
             }
             Feature::Wave(first) => {
                 let mut weights = vec![0.0; 2 * Wave::amplitudes().len()];
@@ -43,7 +45,8 @@ impl Curve {
     /// Its value at `x`; 0 at 0.
     pub(super) fn at(&self, x: f64) -> f64 {
         match self {
-            Self::Steps(bins, table) => table[bins.index(x)],
+            Self::Steps(bins, table, mirrored) if x >= 0.0 || *mirrored => table[bins.index(x)],
+            Self::Steps(..) => 0.0,
             Self::Waves(sigma, weights) => {
                 let mut sum = 0.0;
                 harmonics(Wave::phase(*sigma, x), &Wave::amplitudes(), |k, [c, s]| {
@@ -67,7 +70,8 @@ impl Model {
     /// Points `(x, value)` of the curve of a selected group over the values of its input that occurred; empty if the group
     /// is not a curve.
     pub fn curve(&self, selected: &Selected<'_>) -> Vec<[f64; 2]> {
-        let (Some([low, high]), Some(curve)) = (selected.group.range, Curve::new(&selected.terms)) else {
+        let (Some([low, high]), Some(curve)) = (selected.group.range, Curve::new(self, &selected.terms))
+        else {
             return Vec::new();
         };
         let x = |k: usize| low + (high - low) * k as f64 / (POINTS - 1) as f64;

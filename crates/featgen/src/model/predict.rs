@@ -33,13 +33,18 @@ enum Shape {
 
 impl<'m> Part<'m> {
     /// From a term, or the terms of a curve.
-    fn new(terms: &[&'m Term]) -> Self {
+    fn new(model: &'m Model, terms: &[&'m Term]) -> Self {
         let first = terms[0];
-        let (feature, shape) = match Curve::new(terms) {
-            Some(curve) => (Feature::Input(first.feature.inputs()[0]), Shape::Curve(curve)),
-            None => (first.feature.clone(), Shape::Weight(first.weight)),
-        };
-        Self { name: &first.name, feature, shape }
+        match Curve::new(model, terms) {
+            Some(curve) => {
+                let name = first.group.map_or(&first.name, |g| &model.groups[g].name);
+                let feature = Feature::Input(first.feature.inputs()[0]);
+                Self { name, feature, shape: Shape::Curve(curve) }
+            }
+            None => {
+                Self { name: &first.name, feature: first.feature.clone(), shape: Shape::Weight(first.weight) }
+            }
+        }
     }
 }
 
@@ -87,7 +92,7 @@ impl Model {
         };
         Predictor {
             bias: self.bias,
-            parts: weighty.chunk_by(same_curve).map(Part::new).collect(),
+            parts: weighty.chunk_by(same_curve).map(|terms| Part::new(self, terms)).collect(),
             inputs: found.values().copied().collect(),
             found,
             source: source.to_owned(),
