@@ -167,15 +167,8 @@ impl Column {
     }
 
     /// Calls `each` with every row whose value is not 0, in order.
-    pub fn each_nonzero(&self, mut each: impl FnMut(u32, f64)) {
-        match self {
-            Self::Dense(values) => {
-                (0..).zip(values).filter(|(_, x)| **x != 0.0).for_each(|(row, &x)| each(row, x));
-            }
-            Self::Sparse { rows, values } => {
-                rows.iter().zip(values).filter(|(_, x)| **x != 0.0).for_each(|(&row, &x)| each(row, x));
-            }
-        }
+    pub fn each_nonzero(&self, each: impl FnMut(u32, f64)) {
+        self.view().each_nonzero(each);
     }
 
     /// The column with every value replaced; `f(0)` must be 0.

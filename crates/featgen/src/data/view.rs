@@ -77,6 +77,17 @@ impl<'a> ColumnView<'a> {
         });
     }
 
+    /// The first value that is such, and its row.
+    pub fn find(&self, is_such: impl Fn(f64) -> bool) -> Option<(u32, f64)> {
+        let mut found = None;
+        self.for_each(|row, x| {
+            if found.is_none() && is_such(x) {
+                found = Some((row, x));
+            }
+        });
+        found
+    }
+
     /// `sum_i f(v[i], x[i])` over the instances with `v[i] > 0`, and the same of `-v[i]` over those with `v[i] < 0`. `f` of 0 and
     /// anything must be 0.
     #[inline]

@@ -506,10 +506,10 @@ impl Run<'_> {
     /// Goes back to the first point of the path with the most features, if that is closer to what is wanted: raising the cost
     /// may have lost some, and brought no others.
     fn go_back(&mut self) {
-        let most = self.rounds.iter().map(|round| round.selected).max().unwrap_or(0);
-        let wanted = self.machine.features.is_some_and(|wanted| wanted >= most);
-        let best = self.rounds.iter().position(|round| round.selected == most);
-        let Some(best) = best.filter(|_| wanted && self.selected() < most) else { return };
+        let most = self.rounds.iter().map(|round| round.selected).max();
+        let best = self.rounds.iter().position(|round| Some(round.selected) == most);
+        let better = self.machine.features.is_some() && Some(self.selected()) < most;
+        let Some(best) = best.filter(|_| better) else { return };
         self.rounds.truncate(best + 1);
         let Round { cost, objective, lower_bound, bias, .. } = self.rounds[best];
         self.labels.costs.iter_mut().for_each(|c| *c *= cost / self.cost);

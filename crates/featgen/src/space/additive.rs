@@ -8,7 +8,7 @@
 //!   values at 0 so that sparse data stay sparse; with a shift, scores are the same.
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use rayon::prelude::*;
 
@@ -25,6 +25,9 @@ use crate::operator::Operator;
 
 /// The most levels.
 pub const MOST_LEVELS: usize = u16::MAX as usize;
+
+/// The greatest squared length of an input's waves: `(cos - 1)^2 + sin^2` is at most 4.
+static WAVES: LazyLock<f64> = LazyLock::new(|| 4.0 * Wave::amplitudes().iter().map(|a| a * a).sum::<f64>());
 
 /// A curve for every input feature.
 pub struct AdditiveSpace<'a> {
@@ -47,12 +50,7 @@ impl<'a> AdditiveSpace<'a> {
     /// The kernel `min(x, z)` of features that are not negative, with so many levels.
     pub fn hik(inputs: Inputs<'a>, levels: usize) -> Result<Self> {
         let space = Self::steps(inputs, levels, 1.0, |position, column| {
-            let mut negative = None;
-            column.each_nonzero(|i, x| {
-                if x < 0.0 {
-                    negative = negative.or(Some((i, x)))
-                }
-            });
+            let negative = column.find(|x| x < 0.0);
             negative.map_or(Ok(()), |(i, x)| {
                 let name = inputs.name(&inputs.feature(position));
                 let reason = "hik takes no negative values; intersection takes their size";
@@ -162,8 +160,7 @@ impl<'a> AdditiveSpace<'a> {
         match self.basis {
             // A unary code has at most all its bits.
             Basis::Steps { .. } => self.scales[position],
-            // `(cos - 1)^2 + sin^2` is at most 4.
-            Basis::Waves { .. } => 4.0 * Wave::amplitudes().iter().map(|a| a * a).sum::<f64>(),
+            Basis::Waves { .. } => *WAVES,
         }
     }
 
@@ -192,9 +189,8 @@ impl<'a> AdditiveSpace<'a> {
     fn score_some(&self, search: &Search<'_>, positions: &[u32]) -> Result<(Tops<u32>, u128)> {
         let part = |positions: &[u32]| {
             let mut scoring = Scoring::new(self, search, 0.0);
-            for &p in positions {
-                let at = p as usize;
-                self.inputs.columns().visit(at..at + 1, &mut |p, column| scoring.add(p, column));
+            for position in positions.iter().map(|&p| p as usize) {
+                self.inputs.columns().see(position, |column| scoring.add(position, column));
             }
             scoring.end()
         };
@@ -281,8 +277,7 @@ fn scales(
     scale: impl Fn(usize, ColumnView<'_>) -> Result<f64> + Sync,
 ) -> Result<Vec<f64>> {
     let one = |position: usize, column: ColumnView<'_>| {
-        let mut finite = true;
-        column.for_each(|_, x| finite &= x.is_finite());
+        let finite = column.find(|x| !x.is_finite()).is_none();
         if finite { scale(position, column) } else { Err(inputs.explain(position)) }
     };
     inputs.columns().see_all(one).into_iter().collect()

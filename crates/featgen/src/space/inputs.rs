@@ -296,14 +296,11 @@ impl<'a> Inputs<'a> {
     /// A sum that is not a number means a value that is not one: name the culprit.
     pub(super) fn explain(&self, position: usize) -> Error {
         let name = self.name(&self.feature(position));
-        let column = match &self.columns.gather(&[position])[0] {
-            Column::Dense(values) => values.iter().copied().enumerate().collect(),
-            Column::Sparse { rows, values } => {
-                rows.iter().map(|&i| i as usize).zip(values.iter().copied()).collect::<Vec<_>>()
+        let culprit = self.columns.see(position, |column| column.find(|x| !x.is_finite()));
+        Error::Data(match culprit {
+            Some((row, x)) => {
+                format!("row {}, feature {name}: {x} is not a finite number", u64::from(row) + 1)
             }
-        };
-        Error::Data(match column.iter().find(|(_, x)| !x.is_finite()) {
-            Some((i, x)) => format!("row {}, feature {name}: {x} is not a finite number", i + 1),
             None => format!("feature {name}: its values are too large to compute with; scale it down"),
         })
     }
