@@ -47,6 +47,10 @@ impl FeatureSpace for Watched<'_> {
         self.space.worst_case(v, budget, taken)
     }
 
+    fn precision(&self) -> Result<Precision> {
+        self.space.precision()
+    }
+
     fn group(&self, candidate: &Candidate) -> featgen::Result<Group> {
         self.space.group(candidate)
     }

@@ -117,6 +117,19 @@ pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
     ]
 }
 
+/// The largest absolute value, infinite if a value is not a number; 0 of none.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn largest<T: Number>(x: &[T]) -> f64 {
+    // Without their sign, the bits of floats are in the order of the floats, and those of NaN come last.
+    let bits = |x: &T| (x.wide().to_bits() & !(1 << 63)) as i64;
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let step = |most: [i64; LANES], x: &[T; LANES]| std::array::from_fn(|l| most[l].max(bits(&x[l])));
+    let most = chunks.iter().fold([0; LANES], step);
+    let most = most.into_iter().chain(rest.iter().map(bits)).fold(0, i64::max);
+    let most = f64::from_bits(most as u64);
+    if most.is_nan() { f64::INFINITY } else { most }
+}
+
 /// How many rows are added with one reading and writing of the sums.
 pub(crate) const ROWS: usize = 8;
 
@@ -173,4 +186,24 @@ pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
         sums[l] += v[r.at()];
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::largest;
+
+    #[test]
+    fn largest_without_sign() {
+        assert_eq!(largest::<f64>(&[]), 0.0);
+        let mut x: Vec<f64> = (0..20).map(|i| f64::from(i) * if i % 2 == 0 { 1.0 } else { -1.5 }).collect();
+        assert_eq!(largest(&x), 28.5);
+        for bad in [f64::NAN, -f64::NAN, f64::NEG_INFINITY] {
+            for at in [3, 19] {
+                let before = std::mem::replace(&mut x[at], bad);
+                assert_eq!(largest(&x), f64::INFINITY);
+                x[at] = before;
+            }
+        }
+        assert_eq!(largest(&[f32::MIN_POSITIVE, -0.5]), 0.5);
+    }
 }

@@ -38,6 +38,7 @@ pub mod machine;
 pub mod model;
 pub mod operator;
 mod ordered;
+mod rounding;
 pub mod space;
 pub mod subproblem;
 pub mod synth;

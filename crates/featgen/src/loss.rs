@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bracket::Bracket;
 use crate::error::{Error, Result};
 use crate::ordered;
+use crate::rounding::{self, UNIT};
 
 /// A loss of the margin, per unit of cost, and all that is derived from it.
 ///
@@ -26,6 +27,9 @@ pub trait Loss: Send + Sync {
     /// The concave term of the dual objective at dual variable `a` per unit of cost: `min_z loss(z) + a z`, taken with the
     /// sign that makes the dual a lower bound. Defined on `0 <= a <= dual_limit()`.
     fn conjugate(&self, a: f64) -> f64;
+
+    /// The same less all that rounding may have added to it: surely not above the exact value at `a`.
+    fn conjugate_below(&self, a: f64) -> f64;
 
     /// First and second derivative of [`conjugate`](Loss::conjugate); finite everywhere on its domain.
     fn conjugate_slopes(&self, a: f64) -> (f64, f64);
@@ -63,18 +67,28 @@ pub trait Loss: Send + Sync {
     }
 
     /// The best lower bound that multiples of `alpha` give: `max over kappa of D(kappa alpha)`, where
-    /// `D(alpha) = sum_i cost_i conjugate(alpha_i / cost_i) - top / 2` and `top`, the sum of the largest scores, is
-    /// quadratic in alpha.
+    /// `D(alpha) = sum_i cost_i conjugate(alpha_i / cost_i) - top / 2` and `top`, at least the sum of the largest scores,
+    /// is quadratic in alpha.
     ///
-    /// `D` is concave in kappa, and every feasible kappa gives a valid bound: Newton's method from kappa = 1, which is
-    /// the maximum at the optimum, and exact in one step where the conjugate is quadratic.
+    /// It holds as it is printed: whatever rounding may have added is taken off. For that `alpha` must be feasible as the
+    /// numbers it consists of, and `top` must not be too small by rounding.
     fn bound(&self, alpha: &[f64], costs: &[f64], top: f64) -> f64 {
-        let ratio = |i: usize| if costs[i] > 0.0 { alpha[i] / costs[i] } else { 0.0 };
+        let multiple = self.best_multiple(alpha, costs, top);
+        self.bound_at(multiple, alpha, costs, top).max(0.0)
+    }
+
+    /// The multiple of `alpha` that makes the largest bound, about, and surely feasible.
+    ///
+    /// `D` is concave in kappa: Newton's method from kappa = 1, which is the maximum at the optimum, and exact in one step
+    /// where the conjugate is quadratic.
+    fn best_multiple(&self, alpha: &[f64], costs: &[f64], top: f64) -> f64 {
+        let ratio = |i: usize| ratio(alpha[i], costs[i]);
         let largest = (0..alpha.len()).map(ratio).fold(0.0, f64::max);
         if largest == 0.0 {
             return 0.0;
         }
-        let limit = self.dual_limit() / largest;
+        // As it is, alpha is feasible; larger multiples must be so with rounding.
+        let limit = (self.dual_limit() / largest * (1.0 - 8.0 * UNIT)).max(1.0);
         let expand = |kappa: f64| {
             let each = |i: usize| {
                 let a = (kappa * ratio(i)).min(self.dual_limit());
@@ -85,11 +99,13 @@ pub trait Loss: Send + Sync {
             (value - 0.5 * kappa * kappa * top, slope - kappa * top, curvature - top)
         };
         let mut bracket = Bracket { low: 0.0, high: limit };
-        let mut kappa = limit.min(1.0);
-        let mut best = 0.0_f64;
+        let mut kappa = 1.0;
+        let (mut best, mut most) = (0.0, 0.0);
         for _ in 0..50 {
             let (value, slope, curvature) = expand(kappa);
-            best = best.max(value);
+            if value > most {
+                (best, most) = (kappa, value);
+            }
             let next = bracket.next(kappa, slope > 0.0, kappa - slope / curvature, 2.0 * kappa);
             // The value is flat at the maximum: half the digits of kappa give all digits of the bound.
             if slope == 0.0 || (next - kappa).abs() <= 1e-9 * kappa {
@@ -99,6 +115,30 @@ pub trait Loss: Send + Sync {
         }
         best
     }
+
+    /// A number that is surely not above `D(kappa alpha)`.
+    fn bound_at(&self, kappa: f64, alpha: &[f64], costs: &[f64], top: f64) -> f64 {
+        let each = |i: usize| {
+            // Two operations make the ratio; a concave function is smallest at an end of where it may be.
+            let a = kappa * alpha[i] / costs[i];
+            let [low, high] = [a * (1.0 - 4.0 * UNIT), (a * (1.0 + 4.0 * UNIT)).min(self.dual_limit())];
+            let term = match costs[i] > 0.0 {
+                true => costs[i] * self.conjugate_below(low).min(self.conjugate_below(high)),
+                false => 0.0,
+            };
+            [term, term.abs()]
+        };
+        let [sum, size] = ordered::sums(alpha.len(), each);
+        let half = 0.5 * kappa * kappa * top;
+        let lost = rounding::relative(ordered::depth(alpha.len()) + 8) * (size + half);
+        // What is too small to be a number of full precision may be lost as well, but never this much.
+        sum - half - lost - f64::MIN_POSITIVE
+    }
+}
+
+/// The dual variable per unit of cost; 0 for instances that do not count.
+fn ratio(alpha: f64, cost: f64) -> f64 {
+    if cost > 0.0 { alpha / cost } else { 0.0 }
 }
 
 /// `1/2 max(0, 1 - z)^2`: the support vector machine's loss, squared.
@@ -129,6 +169,12 @@ impl Loss for SquaredHinge {
     #[inline]
     fn conjugate(&self, a: f64) -> f64 {
         a - 0.5 * a * a
+    }
+
+    #[inline]
+    fn conjugate_below(&self, a: f64) -> f64 {
+        let (one, half) = (a, 0.5 * a * a);
+        one - half - 4.0 * UNIT * (one + half)
     }
 
     #[inline]
@@ -170,7 +216,18 @@ impl Loss for Logistic {
 
     #[inline]
     fn conjugate(&self, a: f64) -> f64 {
-        -(entropy(a) + entropy(1.0 - a))
+        // The entropy of a coin. Beside a small a, `1 - a` has lost its digits; its logarithm need not.
+        let rest = 1.0 - a;
+        let log = if a < 0.5 { (-a).ln_1p() } else { rest.ln() };
+        let first = if a > 0.0 { a * a.ln() } else { 0.0 };
+        let second = if rest > 0.0 { rest * log } else { 0.0 };
+        -(first + second)
+    }
+
+    #[inline]
+    fn conjugate_below(&self, a: f64) -> f64 {
+        // Both terms have the same sign, and each but a few roundings.
+        self.conjugate(a) * (1.0 - 16.0 * UNIT)
     }
 
     #[inline]
@@ -186,11 +243,6 @@ impl Loss for Logistic {
     fn probability(&self, f: f64) -> Option<f64> {
         Some(self.dual(-f))
     }
-}
-
-/// `p log p`, with `0 log 0 = 0`.
-fn entropy(p: f64) -> f64 {
-    if p > 0.0 { p * p.ln() } else { 0.0 }
 }
 
 /// The losses by name: the one place where the choice is made.

@@ -28,6 +28,11 @@ pub(crate) fn sums<const K: usize>(n: usize, terms: impl Fn(usize) -> [f64; K] +
     parts.into_iter().fold([0.0; K], add)
 }
 
+/// How many additions a term of [`sums`] goes through at most.
+pub(crate) fn depth(n: usize) -> usize {
+    CHUNK.min(n).div_ceil(LANES) + 2 + n.div_ceil(CHUNK)
+}
+
 /// `sum_{i < n} term(i)`.
 pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     let [sum] = sums(n, |i| [term(i)]);

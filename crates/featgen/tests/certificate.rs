@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::Problem;
 use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
-use featgen::space::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
+use featgen::space::{
+    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
+};
 use featgen::{Error, LinearSpace, Machine, Model, Result};
 
 /// Beyond what rounding explains.
@@ -182,6 +184,10 @@ impl FeatureSpace for Tiring<'_> {
             0 => Err(Error::GivenUp("too long".into())),
             _ => self.space.worst_case(v, budget, taken),
         }
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        self.space.precision()
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {

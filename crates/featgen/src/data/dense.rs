@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Column, ColumnView, Columns, RowBlocks, ValuesView};
+use rayon::prelude::*;
+
+use super::{Column, ColumnView, Columns, RowBlocks, ValuesView, sparse};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number};
 
@@ -104,6 +106,12 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
         &self.values()[(self.rows.start + i) * self.columns..][range.clone()]
     }
 
+    /// The values of some rows of data by rows.
+    fn row_values(&self, rows: Range<usize>) -> &[T] {
+        let first = self.rows.start;
+        &self.values()[(first + rows.start) * self.columns..(first + rows.end) * self.columns]
+    }
+
     /// Columns that are taken out of data by rows together.
     fn neighbours(&self) -> usize {
         (NEIGHBOURS_BYTES / (self.rows.len().max(1) * size_of::<T>())).clamp(1, NEIGHBOURS)
@@ -157,9 +165,8 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
     }
 
     fn fetch(&self, rows: Range<usize>) {
-        let all = (self.rows.start + rows.start) * self.columns..(self.rows.start + rows.end) * self.columns;
         // One thread alone: the system reads ahead best for who goes from the first page to the last.
-        let pages = self.values()[all].iter().step_by(PAGE / size_of::<T>());
+        let pages = self.row_values(rows).iter().step_by(PAGE / size_of::<T>());
         pages.for_each(|value| _ = std::hint::black_box(*value));
     }
 
@@ -245,6 +252,21 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
                         each(j, ColumnView::dense(T::many(&column)));
                     }
                 }
+            }
+        }
+    }
+
+    fn largest(&self) -> f64 {
+        match self.layout {
+            Layout::ColumnMajor => {
+                let columns = (0..self.columns).into_par_iter();
+                columns.map(|j| kernels::largest(self.column(j))).reduce(|| 0.0, f64::max)
+            }
+            Layout::RowMajor => {
+                let step = if self.by_blocks().is_some() { self.block() } else { self.rows.len() };
+                let blocks = (0..self.rows.len()).step_by(step.max(1));
+                let values = |first: usize| self.row_values(first..self.rows.len().min(first + step));
+                blocks.map(|first| sparse::largest(values(first))).fold(0.0, f64::max)
             }
         }
     }

@@ -97,6 +97,13 @@ pub trait Columns: Send + Sync {
     fn all_ones(&self) -> bool {
         false
     }
+
+    /// The largest absolute value, infinite if a value is not a number. Reads all of them.
+    fn largest(&self) -> f64 {
+        let mut most = 0.0_f64;
+        self.visit(0..self.len(), &mut |_, column| most = most.max(column.largest()));
+        most
+    }
 }
 
 impl dyn Columns + '_ {

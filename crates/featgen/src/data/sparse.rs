@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::{Column, ColumnView, Columns};
 use crate::error::{Error, Result};
-use crate::kernels::{self, RowNumber};
+use crate::kernels::{self, Number, RowNumber};
 
 /// The values of sparse storage, in the narrowest form that holds them exactly.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +52,15 @@ impl<'a> ValuesView<'a> {
         }
     }
 
+    /// The largest absolute value, infinite if a value is not a number.
+    pub(super) fn largest(&self) -> f64 {
+        match self {
+            Self::Ones => 1.0,
+            Self::F32(x) => largest(x),
+            Self::F64(x) => largest(x),
+        }
+    }
+
     /// The value at `k`.
     #[inline]
     pub fn get(&self, k: usize) -> f64 {
@@ -60,6 +71,14 @@ impl<'a> ValuesView<'a> {
         }
     }
 }
+
+/// The same of many values, by all threads.
+pub(super) fn largest<T: Number>(x: &[T]) -> f64 {
+    x.par_chunks(LARGEST_CHUNK).map(kernels::largest).reduce(|| 0.0, f64::max)
+}
+
+/// Values that one thread looks through in one go.
+const LARGEST_CHUNK: usize = 1 << 16;
 
 /// Compressed sparse columns: `u32` rows, `u64` pointers, any `u64` ids.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,6 +185,10 @@ impl Columns for Sparse {
 
     fn all_ones(&self) -> bool {
         self.view().all_ones()
+    }
+
+    fn largest(&self) -> f64 {
+        self.view().largest()
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
@@ -346,6 +369,10 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
 
     fn all_ones(&self) -> bool {
         self.values == ValuesView::Ones
+    }
+
+    fn largest(&self) -> f64 {
+        self.values.largest()
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {

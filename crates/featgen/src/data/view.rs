@@ -77,6 +77,11 @@ impl<'a> ColumnView<'a> {
         });
     }
 
+    /// The largest absolute value, infinite if a value is not a number.
+    pub fn largest(&self) -> f64 {
+        if self.is_empty() { 0.0 } else { self.values.largest() }
+    }
+
     /// The first value that is such, and its row.
     pub fn find(&self, is_such: impl Fn(f64) -> bool) -> Option<(u32, f64)> {
         let mut found = None;

@@ -11,7 +11,7 @@ use super::{Observer, Stop};
 use crate::data::{Binary, Labels};
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Group, MOST_ALIASES, Model, NamedInput, Round, Seconds, Term, Training};
-use crate::space::{Candidate, Feature, FeatureSpace, Scored, WorstCase};
+use crate::space::{Candidate, Feature, FeatureSpace, Precision, Scored, WorstCase};
 use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm};
 
 /// How often the cost may be doubled for the sake of a feature count before giving up.
@@ -64,6 +64,7 @@ impl Machine {
             first: 0.0,
             decrease: f64::INFINITY,
             lower_bound: 0.0,
+            precision: pool.install(|| space.precision())?,
             rounds: Vec::new(),
             cut: false,
             plan,
@@ -99,6 +100,8 @@ struct Run<'a> {
     decrease: f64,
     /// The best lower bound over all candidates at the cost in force.
     lower_bound: f64,
+    /// How far rounding may take the scores that it comes from.
+    precision: Precision,
     rounds: Vec<Round>,
     /// Whether a block was ever made smaller so as not to have more features than wanted.
     cut: bool,
@@ -251,7 +254,7 @@ impl Run<'_> {
         };
         let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         if let Some(round) = self.rounds.last_mut() {
-            round.lower_bound = self.lower_bound;
+            (round.objective, round.lower_bound) = (self.objective, self.lower_bound);
         }
         let scored = worst.scored;
         let (block, cut) = self.choose(worst);
@@ -323,10 +326,14 @@ impl Run<'_> {
     fn score(&mut self) -> Result<WorstCase> {
         let alpha = self.duals();
         let taken = self.held.in_blocks();
-        let worst = self.space.worst_case(&self.signed(&alpha), self.plan.budget, &taken)?;
-        let bound = self.machine.loss.bound(&alpha, &self.labels.costs, worst.top());
-        // By rounding, a bound may come out above what was reached.
-        self.lower_bound = self.lower_bound.max(bound).min(self.objective);
+        let v = self.signed(&alpha);
+        let worst = self.space.worst_case(&v, self.plan.budget, &taken)?;
+        let count = self.plan.budget.min(usize::try_from(self.space.size()).unwrap_or(usize::MAX));
+        let top = worst.top_at_most(count, &v, self.precision);
+        let bound = self.machine.loss.bound(&alpha, &self.labels.costs, top);
+        self.lower_bound = self.lower_bound.max(bound);
+        // A bound holds whatever was rounded on the way; so if an objective is below, the objective lost to rounding.
+        self.objective = self.objective.max(self.lower_bound);
         Ok(worst)
     }
 

@@ -16,7 +16,7 @@ use super::feature::{HARMONICS, Real, Step, Wave};
 use super::footprint::longest;
 use super::group::{group_number, taken_groups};
 use super::topb::{TopB, Tops};
-use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
 use crate::data::{Bins, ColumnView, Lanes};
 use crate::digest::digest;
 use crate::error::{Error, Result};
@@ -156,7 +156,7 @@ impl<'a> AdditiveSpace<'a> {
     }
 
     /// The greatest squared length of what an input's values are turned into.
-    fn radius(&self, position: usize) -> f64 {
+    fn greatest_square(&self, position: usize) -> f64 {
         match self.basis {
             // A unary code has at most all its bits.
             Basis::Steps { .. } => self.scales[position],
@@ -172,7 +172,7 @@ impl<'a> AdditiveSpace<'a> {
     fn bound(&self, position: usize, filled: usize, search: &Search<'_>) -> f64 {
         let filled = filled as f64;
         let square = (filled * search.largest * search.largest).min(search.square);
-        self.radius(position) * filled * square * (1.0 + ROUNDING)
+        self.greatest_square(position) * filled * square * (1.0 + ROUNDING)
     }
 
     /// Inputs whose bounds are high whatever the duals, the highest first.
@@ -180,7 +180,7 @@ impl<'a> AdditiveSpace<'a> {
         let mut top = TopB::new(PROMISING);
         for position in 0..self.scales.len() {
             let filled = self.inputs.columns().filled(position) as f64;
-            top.offer(self.radius(position) * filled * filled, position as u32);
+            top.offer(self.greatest_square(position) * filled * filled, position as u32);
         }
         top.into_sorted().into_iter().map(|scored| scored.item).collect()
     }
@@ -489,6 +489,17 @@ impl FeatureSpace for AdditiveSpace<'_> {
         let (tops, scored) = self.score_some(&search, &first)?;
         let (rest, others) = self.score_others(&search, &first, tops.threshold().max(0.0))?;
         Ok(WorstCase::new(tops.merge(rest), scored + others, Candidate::Group))
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        let square =
+            (0..self.scales.len()).map(|position| self.greatest_square(position)).fold(0.0, f64::max);
+        let levels = match self.basis {
+            Basis::Steps { levels, .. } => levels as usize,
+            Basis::Waves { .. } => 2 * HARMONICS,
+        };
+        // Sums over levels are sums of sums.
+        Ok(Precision::of_groups(square.sqrt(), 2 * levels))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {

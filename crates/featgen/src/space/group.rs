@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
 use crate::data::read::quoted;
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
@@ -317,6 +317,14 @@ impl FeatureSpace for GroupSpace<'_> {
         let tasks = (0..count.div_ceil(TASK)).into_par_iter();
         let tops = tasks.fold(|| Tops::new(budget), score).reduce_with(Tops::merge);
         Ok(WorstCase::new(tops.unwrap_or_else(|| Tops::new(0)), count as u128, Candidate::Group))
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        let members = |g: usize| self.groups.present(g).len();
+        let square = |g: usize| members(g) as f64 / self.weight.squared(self.groups.size(g));
+        let most = (0..self.groups.len()).map(square).fold(0.0, f64::max);
+        let largest_group = (0..self.groups.len()).map(members).max().unwrap_or(0);
+        Ok(Precision::of_groups(self.inputs.largest()? * most.sqrt(), largest_group))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {

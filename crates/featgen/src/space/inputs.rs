@@ -165,6 +165,17 @@ impl<'a> Inputs<'a> {
         features.iter().map(column).collect()
     }
 
+    /// The largest absolute value of all; an error that names the culprit if one is not a finite number. Reads all of them.
+    pub fn largest(&self) -> Result<f64> {
+        let largest = self.columns.largest();
+        if largest.is_finite() {
+            return Ok(largest);
+        }
+        let bad = |position: usize| self.columns.see(position, |column| !column.largest().is_finite());
+        let position = (0..self.columns.len()).into_par_iter().find_first(|&position| bad(position));
+        Err(self.explain(position.expect("a column holds it")))
+    }
+
     /// The number of these columns, and of their values.
     pub(super) fn extent(&self, positions: &[u32]) -> [u64; 2] {
         let values = positions.iter().map(|&p| self.columns.filled(p as usize) as u64).sum();

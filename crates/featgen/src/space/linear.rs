@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 
@@ -56,6 +56,10 @@ impl FeatureSpace for LinearSpace<'_> {
         };
         let tops = self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0));
         Ok(WorstCase::new(tops, held as u128, |p| Candidate::Feature(self.inputs.feature(p))))
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        Ok(Precision::of_features(self.inputs.largest()?))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {

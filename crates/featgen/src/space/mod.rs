@@ -35,6 +35,7 @@ pub use work::{MOST_WORK, Watch};
 
 use crate::error::{Error, Result};
 use crate::operator::Operator;
+use crate::{ordered, rounding};
 
 /// What a space proposes and a machine selects as a whole: a feature, or a group of features.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -91,6 +92,9 @@ pub trait FeatureSpace: Send + Sync {
     /// group's weight; candidates of score 0 are never proposed.
     fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase>;
 
+    /// How far rounding may take scores. May read all values once; an error if one of them is not a finite number.
+    fn precision(&self) -> Result<Precision>;
+
     /// What a candidate consists of.
     fn group(&self, candidate: &Candidate) -> Result<Group>;
 
@@ -125,6 +129,34 @@ pub trait FeatureSpace: Send + Sync {
 /// Options by name, with their values as text; those that have none, with none.
 pub type Settings = Vec<(&'static str, String)>;
 
+/// What a certificate must know of scores, also of those that were never computed, to hold in spite of rounding.
+///
+/// A sum over k instances is off by at most k rounding errors of the sum of the sizes of its terms, and that is at most
+/// `sum |v_i|` times the greatest length of what a candidate makes of an instance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Precision {
+    /// The greatest length of the vector that a candidate, over its weight, makes of one instance.
+    pub radius: f64,
+    /// Operations that a score goes through, at most, beside the sum over instances.
+    pub operations: usize,
+}
+
+/// Operations in the making of a feature and of its score: factors, waves, coefficients, a square root, and the bounds by
+/// which candidates are left out.
+const OPERATIONS: usize = 256;
+
+impl Precision {
+    /// Of single features of this radius.
+    fn of_features(radius: f64) -> Self {
+        Self { radius, operations: OPERATIONS }
+    }
+
+    /// Of groups of up to so many features.
+    fn of_groups(radius: f64, members: usize) -> Self {
+        Self { radius, operations: OPERATIONS + members }
+    }
+}
+
 /// What a worst-case analysis finds, best first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WorstCase {
@@ -149,5 +181,18 @@ impl WorstCase {
     /// The sum of squared scores of the best: the dual norm's square (math: sum of the B largest s_g).
     pub fn top(&self) -> f64 {
         self.best.iter().map(|scored| scored.score * scored.score).sum()
+    }
+
+    /// A number that the same is surely not above, for `count` candidates of a space of this precision: scores may have come
+    /// out too small, and so may those that seem to be below the best.
+    pub fn top_at_most(&self, count: usize, v: &[f64], precision: Precision) -> f64 {
+        let size = ordered::sum(v.len(), |i| v[i].abs());
+        let terms = v.iter().filter(|v| **v != 0.0).count();
+        let relative = rounding::relative(terms + precision.operations);
+        let absolute = relative * precision.radius * size;
+        let square = |score: f64| (score * (1.0 + 2.0 * relative) + absolute).powi(2);
+        let best: f64 = self.best.iter().map(|scored| square(scored.score)).sum();
+        let others = count.saturating_sub(self.best.len()) as f64 * square(0.0);
+        (best + others) * (1.0 + rounding::relative(self.best.len() + 8))
     }
 }

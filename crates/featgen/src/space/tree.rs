@@ -11,7 +11,8 @@ use std::ops::Range;
 use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
 use super::{
-    Candidate, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Settings, WorstCase,
+    Candidate, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Precision,
+    Settings, WorstCase,
 };
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
@@ -466,6 +467,15 @@ impl FeatureSpace for TreeSpace<'_> {
             }
         }
         Ok(WorstCase::new(tops, scored as u128, Candidate::Group))
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        let candidates = || self.tree.nodes.iter().filter(|node| node.is_candidate());
+        let members = |node: &Node| (node.end - node.first) as usize;
+        let square = |node: &Node| members(node) as f64 / self.weight.squared(node.size);
+        let most = candidates().map(square).fold(0.0, f64::max);
+        let largest_group = candidates().map(members).max().unwrap_or(0);
+        Ok(Precision::of_groups(self.inputs.largest()? * most.sqrt(), largest_group))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {

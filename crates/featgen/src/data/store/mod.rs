@@ -336,6 +336,10 @@ impl Columns for Store {
     fn all_ones(&self) -> bool {
         self.index.values == Kind::Ones
     }
+
+    fn largest(&self) -> f64 {
+        (0..self.shards()).map(|s| self.with(s, |columns| columns.largest())).fold(0.0, f64::max)
+    }
 }
 
 #[allow(unsafe_code)]

@@ -29,7 +29,7 @@ use super::inputs::LARGEST_SUM;
 use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::MOST_WORK;
-use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Settings, WorstCase};
+use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
 use crate::digest::digest;
 use crate::error::{Error, Result};
 
@@ -187,6 +187,13 @@ impl FeatureSpace for PolySpace<'_> {
                 "products are too large to compute with: scale the features, or choose a smaller gamma or coef0".into(),
             )),
         }
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        let largest = self.inputs.largest()?;
+        let input = self.coefficient(Item::Input(0)) * largest;
+        let product = self.coefficient(Item::Product(0, 1)) * largest * largest;
+        Ok(Precision::of_features(self.coefficient(Item::Constant).max(input).max(product)))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {

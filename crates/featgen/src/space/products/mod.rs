@@ -25,7 +25,9 @@ use super::footprint::longest;
 use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
-use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Scored, Settings, WorstCase};
+use super::{
+    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings, WorstCase,
+};
 use crate::error::{Error, Result};
 
 /// Factors that a product may have at most.
@@ -247,6 +249,11 @@ impl FeatureSpace for ProductSpace<'_> {
         };
         let [best, fresh] = search.into_tops().into_sorted().map(named);
         Ok(WorstCase { best, fresh, scored: self.columns.len() as u128 + products })
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        // All values are within 0 and 1, and so are their products.
+        Ok(Precision::of_features(1.0))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
