@@ -17,7 +17,7 @@ use featgen::Machine;
 use featgen::data::read::Reader;
 use featgen::operator::Operator;
 use featgen::space::{
-    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Settings, WorstCase,
+    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Precision, Settings, WorstCase,
 };
 
 /// A worst case that a machine asked for.
@@ -47,7 +47,7 @@ impl FeatureSpace for Watched<'_> {
         self.space.worst_case(v, budget, taken)
     }
 
-    fn precision(&self) -> Result<Precision> {
+    fn precision(&self) -> featgen::Result<Precision> {
         self.space.precision()
     }
 

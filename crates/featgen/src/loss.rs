@@ -259,6 +259,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    type Big = dashu_float::FBig;
+
+    /// The conjugates a second time, with many digits.
+    fn exact_conjugate(loss: &str, a: &Big) -> Big {
+        let number = |x: f64| Big::try_from(x).unwrap().with_precision(300).value();
+        let entropy = |p: Big| {
+            if p > number(0.0) { &p * p.clone().with_precision(300).value().ln() } else { number(0.0) }
+        };
+        match loss {
+            "squared-hinge" => a - a * a / number(2.0),
+            _ => -(entropy(a.clone()) + entropy(number(1.0) - a)),
+        }
+    }
+
     fn losses() -> [Box<dyn Loss>; 2] {
         [Box::new(SquaredHinge), Box::new(Logistic)]
     }
@@ -295,6 +309,28 @@ mod tests {
                 prop_assert!(loss.conjugate(a) <= loss.value(z) + a * z + 1e-12);
                 let a = loss.dual(z);
                 prop_assert!((loss.conjugate(a) - loss.value(z) - a * z).abs() < 1e-9 * (1.0 + z * z));
+            }
+        }
+
+        /// At any cost and any dual variables: no more than the exact value, and hardly less.
+        #[test]
+        fn bounds_hold_in_spite_of_rounding(
+            rows in prop::collection::vec((-60.0f64..60.0, -20.0f64..13.0), 1..12), kappa in 0.01f64..1.0, top in 0.0f64..1e3,
+        ) {
+            let big = |x: f64| Big::try_from(x).unwrap().with_precision(300).value();
+            let costs: Vec<f64> = rows.iter().map(|row| 10f64.powf(row.1)).collect();
+            for loss in losses() {
+                let alpha: Vec<f64> = (0..rows.len()).map(|i| costs[i] * loss.dual(rows[i].0)).collect();
+                let term = |i: usize| {
+                    let a = big(kappa) * big(alpha[i]) / big(costs[i]);
+                    big(costs[i]) * exact_conjugate(loss.name(), &a)
+                };
+                let sum = (0..rows.len()).map(term).fold(big(0.0), |sum, term| sum + term);
+                let half = big(kappa) * big(kappa) * big(top) / big(2.0);
+                let bound = loss.bound_at(kappa, &alpha, &costs, top);
+                prop_assert!(big(bound) <= &sum - &half, "{}: {bound:e} above the exact value", loss.name());
+                let size = (0..rows.len()).map(|i| alpha[i] * (1.0 + alpha[i] / costs[i]) * 40.0).sum::<f64>();
+                prop_assert!(big(bound + 1e-14 * (size + top) + 1e-300) >= sum - half, "{}: {bound:e} is far below", loss.name());
             }
         }
 

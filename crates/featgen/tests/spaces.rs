@@ -18,6 +18,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+type Big = dashu_float::FBig;
+
 /// The same random cases every time: a run that fails, fails again.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
@@ -44,6 +46,44 @@ impl Known {
             size += x.iter().zip(v).map(|(x, v)| (x * v).abs()).sum::<f64>().powi(2);
         }
         [sum, size].map(|square| (square / self.eta_squared).sqrt())
+    }
+}
+
+/// The squared scores with all their digits, the largest first.
+fn exact_squares(known: &[Known], v: &[f64]) -> Vec<Big> {
+    let big = |x: f64| Big::try_from(x).unwrap().with_precision(600).value();
+    let sum = |terms: &mut dyn Iterator<Item = Big>| terms.fold(big(0.0), |sum, term| sum + term);
+    let square = |k: &Known| {
+        let dot = |x: &[f64]| sum(&mut x.iter().zip(v).map(|(&x, &v)| big(x) * big(v)));
+        sum(&mut k.features.iter().map(|(_, x)| dot(x) * dot(x))) / big(k.eta_squared)
+    };
+    let mut squares: Vec<Big> = known.iter().map(square).collect();
+    squares.sort_by(|a, b| b.partial_cmp(a).unwrap());
+    squares
+}
+
+/// What certificates are made of: no candidate makes a longer vector of an instance than the space says, and no rounding
+/// takes the sum of the best scores above what it may be.
+fn keeps_its_precision(space: &dyn FeatureSpace, known: &[Known], v: &[f64], what: &str) {
+    let precision = space.precision().unwrap();
+    for k in known {
+        for i in 0..v.len() {
+            let square: f64 = k.features.iter().map(|(_, x)| x[i] * x[i]).sum();
+            let length = (square / k.eta_squared).sqrt();
+            assert!(length <= precision.radius * (1.0 + 1e-12), "{what}: {:?}, row {i}", k.candidate);
+        }
+    }
+    let squares = exact_squares(known, v);
+    for budget in [1, 2, 7, known.len()] {
+        let worst = space.worst_case(v, budget, &HashSet::new()).unwrap();
+        let most = worst.top_at_most(budget, v, precision);
+        let exact = squares.iter().take(budget).cloned().reduce(|a, b| a + b);
+        let holds = exact.as_ref().is_none_or(|exact| *exact <= Big::try_from(most).unwrap());
+        assert!(holds, "{what}, budget {budget}: {exact:?} above {most}");
+        // And little is given away.
+        let size: f64 = precision.radius * v.iter().map(|v| v.abs()).sum::<f64>();
+        let slack = 1e-12 * (worst.top() + size * size) * budget as f64;
+        assert!(most <= worst.top() + slack, "{what}, budget {budget}: {most} far above {}", worst.top());
     }
 }
 
@@ -94,6 +134,7 @@ fn keeps_the_contract(space: &dyn FeatureSpace, known: &[Known], vs: &[Vec<f64>]
     assert!(space.size() >= known.len() as u128, "{what}");
     for v in vs {
         assert_eq!(v.len(), rows, "{what}");
+        keeps_its_precision(space, known, v, what);
         for part in [0.0, 0.3, 1.0] {
             let mut taken: HashSet<Candidate> = known.iter().map(|k| k.candidate.clone()).collect();
             taken.retain(|_| rng.random_bool(part));

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::params::{Machine, Plan};
+use super::run::Mark;
 use crate::data::{ClassWeights, Labels};
 use crate::digest::digest;
 use crate::error::{Error, Result};
@@ -26,7 +27,7 @@ use crate::model::Round;
 use crate::space::{Candidate, FeatureSpace};
 
 const MAGIC: &[u8; 8] = b"featgenC";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const PROLOGUE: usize = 24;
 const CHECKSUM: usize = 8;
 
@@ -87,6 +88,9 @@ pub(super) struct Progress {
     /// None before the first round.
     pub(super) decrease: Option<f64>,
     pub(super) lower_bound: f64,
+    pub(super) mark: Mark,
+    /// The last round as it was before the cost was raised in vain, if it was.
+    pub(super) unraised: Option<Round>,
     /// What was taken, by what was taken together.
     pub(super) taken: Vec<Vec<Candidate>>,
     /// What blocks are made of, by number.

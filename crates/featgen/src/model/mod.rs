@@ -196,6 +196,12 @@ pub struct Seconds {
 }
 
 impl Round {
+    /// Whether all its numbers are finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        let numbers = [self.cost, self.objective, self.lower_bound, self.inner_gap, self.accuracy, self.bias];
+        numbers.iter().chain(&self.weights).all(|x| x.is_finite())
+    }
+
     /// How many of so many candidates were known to be worse without computing their scores.
     pub fn pruned(&self, candidates: u128) -> u128 {
         candidates.saturating_sub(self.scored)
@@ -203,6 +209,16 @@ impl Round {
 }
 
 impl Model {
+    /// Whether all its numbers are finite: others could be computed with by nobody, and read back by no one.
+    pub(crate) fn is_finite(&self) -> bool {
+        let Certificate { objective, lower_bound } = self.certificate;
+        let numbers = [self.bias, self.cost, self.asked_cost, objective, lower_bound];
+        let mut weights = self.terms.iter().map(|term| term.weight);
+        numbers.iter().all(|x| x.is_finite())
+            && weights.all(f64::is_finite)
+            && self.rounds.iter().all(Round::is_finite)
+    }
+
     /// The features that carry weight, most important (largest weight) first.
     pub fn selected(&self) -> Vec<&Term> {
         let mut terms: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();

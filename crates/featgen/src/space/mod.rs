@@ -153,7 +153,7 @@ impl Precision {
 
     /// Of groups of up to so many features.
     fn of_groups(radius: f64, members: usize) -> Self {
-        Self { radius, operations: OPERATIONS + members }
+        Self { radius, operations: OPERATIONS + members.saturating_sub(1) }
     }
 }
 

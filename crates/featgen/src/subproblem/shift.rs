@@ -59,12 +59,14 @@ fn balance(alpha: &mut [f64], signs: &[f64]) {
     let [positive, negative] = by_class(alpha, signs);
     let (heavy, mut excess) =
         if positive > negative { (1.0, positive - negative) } else { (-1.0, negative - positive) };
+    // Flooring left less than a grain of each: one is enough, of as many as it takes.
     while excess > 0.0 {
-        let of_heavy = (0..alpha.len()).filter(|&i| signs[i] == heavy);
-        let largest = of_heavy.max_by(|&i, &j| alpha[i].total_cmp(&alpha[j])).expect("it has an excess");
-        let off = excess.min(alpha[largest]);
-        alpha[largest] -= off;
-        excess -= off;
+        for (a, _) in alpha.iter_mut().zip(signs).filter(|(a, sign)| **sign == heavy && **a > 0.0) {
+            if excess > 0.0 {
+                *a -= grain;
+                excess -= grain;
+            }
+        }
     }
 }
 

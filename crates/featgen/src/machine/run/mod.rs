@@ -1,17 +1,20 @@
 //! The outer loop (Algorithm 1 of the paper): ask the space, refit, ask again with what the fit leaves unexplained.
 
-use std::borrow::Cow;
+mod assemble;
+mod resume;
+
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::checkpoint::{Checkpoint, Progress, Saved};
+use serde::{Deserialize, Serialize};
+
 use super::held::Held;
 use super::params::{Machine, Plan};
 use super::{Observer, Stop};
 use crate::data::{Binary, Labels};
 use crate::error::{Error, Result};
-use crate::model::{Certificate, Group, MOST_ALIASES, Model, NamedInput, Round, Seconds, Term, Training};
-use crate::space::{Candidate, Feature, FeatureSpace, Precision, Scored, WorstCase};
+use crate::model::{Certificate, Model, Round, Seconds};
+use crate::space::{Candidate, FeatureSpace, Precision, Scored, WorstCase};
 use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm};
 
 /// How often the cost may be doubled for the sake of a feature count before giving up.
@@ -25,6 +28,16 @@ const TIGHTEST: f64 = 1e-14;
 
 /// How much more exactly than the certified gap each round is solved.
 const INNER_PART: f64 = 0.1;
+
+/// What a round must change to count as progress, as a part of the tolerance that it is solved to, or of the gap asked for:
+/// less may be nothing but a problem solved a little better.
+const PROGRESS: f64 = 0.01;
+
+/// Weights that grow by less than this factor when the cost is doubled have settled.
+const SETTLED: f64 = 1.5;
+
+/// Objectives above this cannot be computed with: squares of what they consist of must be finite.
+const LARGEST_OBJECTIVE: f64 = 1e140;
 
 impl Machine {
     /// Selects features and fits them.
@@ -64,6 +77,8 @@ impl Machine {
             first: 0.0,
             decrease: f64::INFINITY,
             lower_bound: 0.0,
+            mark: Mark::default(),
+            unraised: None,
             precision: pool.install(|| space.precision())?,
             rounds: Vec::new(),
             cut: false,
@@ -100,15 +115,32 @@ struct Run<'a> {
     decrease: f64,
     /// The best lower bound over all candidates at the cost in force.
     lower_bound: f64,
-    /// How far rounding may take the scores that it comes from.
+    /// What the next round is measured against.
+    mark: Mark,
+    /// The last round as it was before the cost was raised, until that has brought more features.
+    unraised: Option<Round>,
+    /// How far rounding may take the scores that bounds come from.
     precision: Precision,
     rounds: Vec<Round>,
     /// Whether a block was ever made smaller so as not to have more features than wanted.
     cut: bool,
 }
 
+/// Proof that a run gets on. At one cost, every round must lower the objective (or, with a gap asked for, raise the bound)
+/// noticeably, or have more features than any since one did. The first can happen only so often, for the objective is bounded
+/// from below, and the second no more often than there are features: so every run ends, and none goes round in circles among
+/// features that are as good as each other.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Mark {
+    objective: f64,
+    lower_bound: f64,
+    /// The most features since.
+    selected: usize,
+}
+
 impl Run<'_> {
     fn run(mut self, labels: &Labels, observer: &mut dyn Observer) -> Result<Model> {
+        self.check_costs()?;
         self.start_without_features();
         let checkpoint = self.open_checkpoint(labels, observer)?;
         let stopped = loop {
@@ -126,107 +158,24 @@ impl Run<'_> {
                 }
             }
         };
+        if stopped != Stop::Interrupted {
+            self.unraise();
+        }
         self.report(observer);
-        Ok(self.finish(stopped))
+        self.finish(stopped)
     }
 
-    /// The checkpoint, if there is to be one; goes on from it if it is there.
-    fn open_checkpoint(
-        &mut self,
-        labels: &Labels,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<Checkpoint>> {
-        let Some(path) = &self.machine.checkpoint else { return Ok(None) };
-        let opened = Checkpoint::open(path, self.machine, &self.plan, self.space, labels);
-        // A run that is to end before it began needs none; but one that is there has a model that is not known yet.
-        if opened.is_err() && self.interrupted() && !path.exists() {
-            return Ok(None);
-        }
-        let (checkpoint, saved) = opened?;
-        if let Some(saved) = saved {
-            let name = checkpoint.path().display().to_string();
-            let here =
-                |reason: String| Error::input(name.as_str(), format!("a strange checkpoint: {reason}"));
-            self.restore(saved).map_err(|error| match error {
-                Error::Data(reason) => here(reason),
-                other => other,
-            })?;
-            observer.resumed(&self.rounds);
-        }
-        Ok(Some(checkpoint))
-    }
-
-    fn save(&self, checkpoint: &Checkpoint) -> Result<()> {
-        let progress = Progress {
-            cost: self.cost,
-            doublings: self.doublings,
-            inner_tol: self.inner_tol,
-            cut: self.cut,
-            bias: self.state.bias,
-            objective: self.objective,
-            first: self.first,
-            decrease: Some(self.decrease).filter(|decrease| decrease.is_finite()),
-            lower_bound: self.lower_bound,
-            taken: self.held.history(),
-            blocks: self.held.blocks().to_vec(),
-            rounds: self.rounds.clone(),
-        };
-        let mut arrays = vec![Cow::Borrowed(self.state.f.as_slice()), Cow::Borrowed(&self.state.omega)];
-        arrays.extend(self.solver.kept());
-        checkpoint.save(&progress, &arrays)
-    }
-
-    /// Goes back to where a run was when it [`save`](Self::save)d. Its data and parameters are known to be the same; that
-    /// numbers fit each other is checked here.
-    fn restore(&mut self, Saved { progress, arrays }: Saved) -> Result<()> {
-        let strange = |what: &str| Error::Data(format!("{what} do not fit"));
-        let sound = |candidate: &Candidate| match candidate {
-            Candidate::Feature(feature) => feature.is_sound(),
-            Candidate::Group(_) => true,
-        };
-        let mut arrays = arrays.into_iter();
-        let (Some(f), Some(omega)) = (arrays.next(), arrays.next()) else {
-            return Err(strange("its arrays"));
-        };
-        if !progress.taken.iter().flatten().all(sound)
-            || !self.held.restore(self.space, &progress.taken, progress.blocks, &mut self.state)?
-        {
-            return Err(strange("its blocks"));
-        }
-        let columns = self.state.blocks.columns.len();
-        if f.len() != self.labels.signs.len() || omega.len() != columns {
-            return Err(strange("its weights"));
-        }
-        (self.state.f, self.state.omega, self.state.bias) = (f, omega, progress.bias);
-        let terms = self.held.terms.len();
-        for (k, round) in progress.rounds.iter().enumerate() {
-            let paired = round.terms.len() == round.weights.len();
-            if round.round != k + 1 || !paired || round.terms.iter().any(|&t| t >= terms) {
-                return Err(strange("its rounds"));
+    /// Nothing is computed at costs that would overflow.
+    fn check_costs(&self) -> Result<()> {
+        let total: f64 = self.labels.costs.iter().sum();
+        let costs = [("cost", Some(self.cost)), ("debias", self.machine.debias)];
+        for (name, cost) in costs.into_iter().filter_map(|(name, cost)| Some((name, cost?))) {
+            let total = total / self.cost * cost;
+            if total.is_nan() || total > LARGEST_OBJECTIVE {
+                return Err(Error::parameter(name, "errors would cost more than can be computed with"));
             }
         }
-        let factor = progress.cost / self.cost;
-        let doubled = (0..=MAX_DOUBLINGS + 1).any(|k| factor == 2f64.powi(k as i32));
-        let tolerances = TIGHTEST.min(self.inner_tol)..=self.inner_tol;
-        if !doubled || progress.doublings > MAX_DOUBLINGS || !tolerances.contains(&progress.inner_tol) {
-            return Err(strange("its costs and tolerances"));
-        }
-        // Doubling is exact, so that once is as good as step by step.
-        self.labels.costs.iter_mut().for_each(|cost| *cost *= factor);
-        self.cost = progress.cost;
-        self.doublings = progress.doublings;
-        self.inner_tol = progress.inner_tol;
-        self.cut = progress.cut;
-        self.objective = progress.objective;
-        self.first = progress.first;
-        self.decrease = progress.decrease.unwrap_or(f64::INFINITY);
-        self.lower_bound = progress.lower_bound;
-        self.rounds = progress.rounds;
-        self.margins = self.margins_reached();
-        match self.solver.resume(arrays.collect(), &self.held.cache) {
-            true => Ok(()),
-            false => Err(strange("the solver's numbers")),
-        }
+        Ok(())
     }
 
     fn start_without_features(&mut self) {
@@ -237,6 +186,7 @@ impl Run<'_> {
         self.margins = signs.iter().map(|y| -y * self.state.bias).collect();
         self.objective = self.machine.loss.total(&self.state.f, self.state.bias, signs, costs);
         self.first = self.objective;
+        self.set_mark();
     }
 
     /// One turn of the loop: score, choose, refit. Returns why the run ends, if it does.
@@ -279,8 +229,8 @@ impl Run<'_> {
         }
         self.held.drop_idle_blocks(&mut self.state);
         seconds.solve = clock.elapsed().as_secs_f64();
-        if !helps {
-            self.amend(&outcome, seconds);
+        if !(helps && self.gets_on()) {
+            self.keep(&outcome, seconds, observer);
             return Ok(self.no_block_helps(&outcome, observer));
         }
         self.decrease = before - self.objective;
@@ -306,20 +256,41 @@ impl Run<'_> {
             return Some(if open { Stop::Stalled } else { Stop::Optimal });
         }
         // No new feature helps at this cost, but more are wanted.
-        let (before, selected, clock) = (self.objective, self.selected(), Instant::now());
+        let (before, norm, clock) = (self.objective, self.norm(), Instant::now());
+        if self.unraised.is_none() {
+            self.unraised = self.rounds.last().cloned();
+        }
         let outcome = self.double_cost();
         let seconds = Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() };
-        if self.selected() < selected {
-            // A point with more features may be the best there is.
-            self.report(observer);
-            self.record(&outcome, 0, seconds);
-        } else {
-            self.amend(&outcome, seconds);
-        }
-        // Where nothing is left to pay for, no cost brings in more.
-        let more = self.objective > (1.0 + SAME) * before;
+        self.keep(&outcome, seconds, observer);
+        // Where nothing is left to pay for, or next to nothing but errors, no cost brings in more.
+        let more = self.objective > (1.0 + SAME) * before && !self.is_saturated(norm);
         self.doublings = if more { self.doublings + 1 } else { MAX_DOUBLINGS };
         None
+    }
+
+    /// Whether the last refit brought the run further, see [`Mark`].
+    fn gets_on(&mut self) -> bool {
+        let part = PROGRESS * self.machine.gap.map_or(self.inner_tol, |gap| gap.min(self.inner_tol));
+        let lower = self.objective < (1.0 - part) * self.mark.objective;
+        let proven = self.machine.gap.is_some() && self.lower_bound > (1.0 + part) * self.mark.lower_bound;
+        let selected = self.selected();
+        if lower || proven {
+            self.set_mark();
+        } else if selected > self.mark.selected {
+            self.mark.selected = selected;
+        } else {
+            return false;
+        }
+        if self.unraised.as_ref().is_some_and(|round| selected > round.selected) {
+            self.unraised = None;
+        }
+        true
+    }
+
+    fn set_mark(&mut self) {
+        let selected = self.selected();
+        self.mark = Mark { objective: self.objective, lower_bound: self.lower_bound, selected };
     }
 
     /// The worst-case analysis, and the bound that its scores prove (math: section 2).
@@ -410,9 +381,11 @@ impl Run<'_> {
     }
 
     /// A new block that got no weight only because it ties with those that have it (copies of the same columns, say) may
-    /// take its share: the optimum is not unique, and more features are wanted. Keeps the share if the objective stays.
+    /// take its share: the optimum is not unique, and more features are wanted. Keeps the share if the objective stays and no
+    /// other feature has to give up its weight for it.
     fn share(&mut self, new: std::ops::Range<usize>, outcome: &mut Outcome) -> bool {
         let (before, objective, margins) = (self.state.clone(), self.objective, self.margins.clone());
+        let selected = self.selected();
         let c = self.held.cache.transpose(&self.signed(&self.duals()));
         let pull: Vec<f64> = new.clone().map(|k| self.state.blocks.pull(k, &c)).collect();
         let (length, size) = (norm(&pull), self.state.blocks.norm(&self.state.omega));
@@ -426,7 +399,7 @@ impl Run<'_> {
             let w = self.state.blocks.gather(&self.state.omega, self.held.cache.len());
             self.state.f = self.held.cache.apply(&w);
             let shared = self.refit();
-            if self.objective <= (1.0 + SAME) * objective && self.carries_weight(&new) {
+            if self.objective <= (1.0 + SAME) * objective && self.selected() > selected {
                 *outcome = shared;
                 return true;
             }
@@ -442,7 +415,22 @@ impl Run<'_> {
         // A bound for a smaller cost is one for a larger: the optimum only grows.
         let outcome = self.refit();
         self.held.drop_idle_blocks(&mut self.state);
+        self.set_mark();
         outcome
+    }
+
+    /// Whether a larger cost changes nothing any more but by accident: there is next to no loss left, or next to nothing else and
+    /// doubling the cost hardly moved the weights from `norm`. (At a cost that is far too small, the loss is nearly all as well,
+    /// but weights grow with the cost.) Nor can costs grow for ever.
+    fn is_saturated(&self, norm: f64) -> bool {
+        let size = self.norm();
+        let part = 0.5 * size * size / self.objective;
+        let settled = part < self.inner_tol && size < SETTLED * norm;
+        settled || part > 1.0 - self.inner_tol || 2.0 * self.first > LARGEST_OBJECTIVE
+    }
+
+    fn norm(&self) -> f64 {
+        self.state.blocks.norm(&self.state.omega)
     }
 
     fn interrupted(&self) -> bool {
@@ -498,7 +486,18 @@ impl Run<'_> {
         }
     }
 
-    /// A refit that brought no new feature still moved weights, or the cost: the last round becomes what it left.
+    /// A refit that brought the run no further still moved weights, or the cost: the last round becomes what it left, unless
+    /// that has fewer features. A point with more may be the best there is.
+    fn keep(&mut self, outcome: &Outcome, seconds: Seconds, observer: &mut dyn Observer) {
+        if self.rounds.last().is_some_and(|round| self.selected() < round.selected) {
+            self.report(observer);
+            self.record(outcome, 0, seconds);
+        } else {
+            self.amend(outcome, seconds);
+        }
+    }
+
+    /// The last round becomes what the last refit left.
     fn amend(&mut self, outcome: &Outcome, more: Seconds) {
         if let Some(Round { inner_iterations, scored, mut seconds, .. }) = self.rounds.pop() {
             seconds.score += more.score;
@@ -508,114 +507,5 @@ impl Run<'_> {
             let last = self.rounds.last_mut().expect("just recorded");
             last.inner_iterations += inner_iterations;
         }
-    }
-
-    /// Goes back to the first point of the path with the most features, if that is closer to what is wanted: raising the cost
-    /// may have lost some, and brought no others.
-    fn go_back(&mut self) {
-        let most = self.rounds.iter().map(|round| round.selected).max();
-        let best = self.rounds.iter().position(|round| Some(round.selected) == most);
-        let better = self.machine.features.is_some() && Some(self.selected()) < most;
-        let Some(best) = best.filter(|_| better) else { return };
-        self.rounds.truncate(best + 1);
-        let Round { cost, objective, lower_bound, bias, .. } = self.rounds[best];
-        self.labels.costs.iter_mut().for_each(|c| *c *= cost / self.cost);
-        (self.cost, self.objective, self.lower_bound) = (cost, objective, lower_bound);
-        let Round { terms, weights, .. } = &self.rounds[best];
-        self.held.set_weights(terms.iter().copied().zip(weights.iter().copied()), &mut self.state);
-        self.state.bias = bias;
-        self.margins = self.margins_reached();
-    }
-
-    fn finish(mut self, stopped: Stop) -> Model {
-        if stopped != Stop::Interrupted {
-            self.go_back();
-        }
-        let certificate = self.certificate();
-        if let Some(cost) = self.machine.debias {
-            self.debias(cost);
-        }
-        let (mut terms, groups) = self.number_terms();
-        self.name_aliases(&mut terms);
-        let inputs = self.space.inputs();
-        let mut used: Vec<u64> = terms.iter().flat_map(|term| term.feature.inputs()).copied().collect();
-        used.sort_unstable();
-        used.dedup();
-        let named = |id: u64| NamedInput { id, name: inputs.input_name(id) };
-        let training = Training {
-            n: inputs.rows() as u64,
-            m: inputs.dimension(),
-            nonzeros: inputs.columns().nonzeros(),
-            candidates: self.space.size(),
-            accuracy: self.accuracy(),
-        };
-        Model {
-            loss: self.machine.loss.name().to_owned(),
-            classes: self.labels.classes,
-            classes_are_text: false,
-            space: self.space.settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            budget: self.plan.budget,
-            cost: self.cost,
-            asked_cost: self.machine.cost,
-            debias: self.machine.debias,
-            bias: self.state.bias,
-            certificate,
-            stopped,
-            training,
-            by_name: inputs.named(),
-            inputs: used.into_iter().filter(|_| inputs.named()).map(named).collect(),
-            groups,
-            terms,
-            rounds: self.rounds,
-        }
-    }
-
-    /// The terms that any round or the final model uses, with their groups; rounds then speak of terms by their new numbers.
-    fn number_terms(&mut self) -> (Vec<Term>, Vec<Group>) {
-        let weights = self.held.weights(&self.state);
-        let mut used: Vec<bool> = weights.iter().map(|&w| w != 0.0).collect();
-        self.rounds.iter().flat_map(|round| &round.terms).for_each(|&t| used[t] = true);
-        let (mut terms, mut groups) = (Vec::new(), Vec::new());
-        let mut place = vec![usize::MAX; weights.len()];
-        for taken in self.held.taken.iter().filter(|taken| used[taken.terms.clone()].contains(&true)) {
-            // A block may come in vain, and again when errors cost more: what counts is the first round with weight.
-            let weighs = |round: &&Round| round.terms.iter().any(|t| taken.terms.contains(t));
-            let round = self.rounds.iter().find(weighs).map_or(self.rounds.len(), |round| round.round);
-            let group = taken.name.as_ref().map(|name| {
-                groups.push(Group { name: name.clone(), size: taken.size, round, range: taken.range });
-                groups.len() - 1
-            });
-            for t in taken.terms.clone().filter(|&t| used[t]) {
-                place[t] = terms.len();
-                let feature = self.held.features[self.held.terms[t] as usize].clone();
-                let name = self.space.name(&feature);
-                terms.push(Term { name, feature, group, round, aliases: Vec::new(), weight: weights[t] });
-            }
-        }
-        self.rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|t| *t = place[*t]);
-        (terms, groups)
-    }
-
-    /// Notes what else has the same columns. That is good to know, but nothing to wait or to lose a model for.
-    fn name_aliases(&self, terms: &mut [Term]) {
-        if self.interrupted() {
-            return;
-        }
-        let features: Vec<Feature> = terms.iter().map(|term| term.feature.clone()).collect();
-        let aliases = self.space.aliases(&features, MOST_ALIASES).unwrap_or_default();
-        for (term, aliases) in terms.iter_mut().zip(aliases) {
-            term.aliases = aliases.iter().map(|feature| self.space.name(feature)).collect();
-        }
-    }
-
-    /// An l2 model on the selected features: the subproblem with all of them in one block.
-    fn debias(&mut self, cost: f64) {
-        if self.selected() == 0 {
-            return;
-        }
-        let factor = cost / self.cost;
-        self.labels.costs.iter_mut().for_each(|c| *c *= factor);
-        self.held.merge_blocks(&mut self.state);
-        self.refit();
     }
 }

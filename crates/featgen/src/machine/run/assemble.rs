@@ -1,0 +1,133 @@
+//! From the end of a run to the model: the point of the path that is kept, refitted if that is wanted, and its terms.
+
+use super::Run;
+use crate::error::{Error, Result};
+use crate::machine::Stop;
+use crate::model::{Group, MOST_ALIASES, Model, NamedInput, Round, Term, Training};
+use crate::space::Feature;
+
+impl Run<'_> {
+    /// A cost that was raised and brought no more features was raised in vain: the round has its own again.
+    pub(super) fn unraise(&mut self) {
+        if let Some(round) = self.unraised.take() {
+            let place = round.round - 1;
+            self.rounds[place] = round;
+        }
+    }
+
+    /// Goes back to the first point of the path with the most features, if the run is elsewhere: raising the cost may have lost
+    /// some, or brought no others.
+    fn go_back(&mut self) {
+        let most = self.rounds.iter().map(|round| round.selected).max();
+        let best = self.rounds.iter().position(|round| Some(round.selected) == most);
+        let elsewhere = |round: &Round| self.selected() < round.selected || self.cost != round.cost;
+        let better = |&best: &usize| self.machine.features.is_some() && elsewhere(&self.rounds[best]);
+        let Some(best) = best.filter(better) else { return };
+        self.rounds.truncate(best + 1);
+        let Round { cost, objective, lower_bound, bias, .. } = self.rounds[best];
+        self.labels.costs.iter_mut().for_each(|c| *c *= cost / self.cost);
+        (self.cost, self.objective, self.lower_bound) = (cost, objective, lower_bound);
+        let Round { terms, weights, .. } = &self.rounds[best];
+        self.held.set_weights(terms.iter().copied().zip(weights.iter().copied()), &mut self.state);
+        self.state.bias = bias;
+        self.margins = self.margins_reached();
+    }
+
+    pub(super) fn finish(mut self, stopped: Stop) -> Result<Model> {
+        if stopped != Stop::Interrupted {
+            self.go_back();
+        }
+        let certificate = self.certificate();
+        if let Some(cost) = self.machine.debias {
+            self.debias(cost);
+        }
+        let (mut terms, groups) = self.number_terms();
+        self.name_aliases(&mut terms);
+        let inputs = self.space.inputs();
+        let mut used: Vec<u64> = terms.iter().flat_map(|term| term.feature.inputs()).copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        let named = |id: u64| NamedInput { id, name: inputs.input_name(id) };
+        let training = Training {
+            n: inputs.rows() as u64,
+            m: inputs.dimension(),
+            nonzeros: inputs.columns().nonzeros(),
+            candidates: self.space.size(),
+            accuracy: self.accuracy(),
+        };
+        let model = Model {
+            loss: self.machine.loss.name().to_owned(),
+            classes: self.labels.classes,
+            classes_are_text: false,
+            space: self.space.settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            budget: self.plan.budget,
+            cost: self.cost,
+            asked_cost: self.machine.cost,
+            debias: self.machine.debias,
+            bias: self.state.bias,
+            certificate,
+            stopped,
+            training,
+            by_name: inputs.named(),
+            inputs: used.into_iter().filter(|_| inputs.named()).map(named).collect(),
+            groups,
+            terms,
+            rounds: self.rounds,
+        };
+        match model.is_finite() {
+            true => Ok(model),
+            false => Err(Error::Data(
+                "the weights grow beyond what can be computed with: scale the features, or choose a smaller cost".into(),
+            )),
+        }
+    }
+
+    /// The terms that any round or the final model uses, with their groups; rounds then speak of terms by their new numbers.
+    fn number_terms(&mut self) -> (Vec<Term>, Vec<Group>) {
+        let weights = self.held.weights(&self.state);
+        let mut used: Vec<bool> = weights.iter().map(|&w| w != 0.0).collect();
+        self.rounds.iter().flat_map(|round| &round.terms).for_each(|&t| used[t] = true);
+        let (mut terms, mut groups) = (Vec::new(), Vec::new());
+        let mut place = vec![usize::MAX; weights.len()];
+        for taken in self.held.taken.iter().filter(|taken| used[taken.terms.clone()].contains(&true)) {
+            // A block may come in vain, and again when errors cost more: what counts is the first round with weight.
+            let weighs = |round: &&Round| round.terms.iter().any(|t| taken.terms.contains(t));
+            let round = self.rounds.iter().find(weighs).map_or(self.rounds.len(), |round| round.round);
+            let group = taken.name.as_ref().map(|name| {
+                groups.push(Group { name: name.clone(), size: taken.size, round, range: taken.range });
+                groups.len() - 1
+            });
+            for t in taken.terms.clone().filter(|&t| used[t]) {
+                place[t] = terms.len();
+                let feature = self.held.features[self.held.terms[t] as usize].clone();
+                let name = self.space.name(&feature);
+                terms.push(Term { name, feature, group, round, aliases: Vec::new(), weight: weights[t] });
+            }
+        }
+        self.rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|t| *t = place[*t]);
+        (terms, groups)
+    }
+
+    /// Notes what else has the same columns. That is good to know, but nothing to wait or to lose a model for.
+    fn name_aliases(&self, terms: &mut [Term]) {
+        if self.interrupted() {
+            return;
+        }
+        let features: Vec<Feature> = terms.iter().map(|term| term.feature.clone()).collect();
+        let aliases = self.space.aliases(&features, MOST_ALIASES).unwrap_or_default();
+        for (term, aliases) in terms.iter_mut().zip(aliases) {
+            term.aliases = aliases.iter().map(|feature| self.space.name(feature)).collect();
+        }
+    }
+
+    /// An l2 model on the selected features: the subproblem with all of them in one block.
+    fn debias(&mut self, cost: f64) {
+        if self.selected() == 0 {
+            return;
+        }
+        let factor = cost / self.cost;
+        self.labels.costs.iter_mut().for_each(|c| *c *= factor);
+        self.held.merge_blocks(&mut self.state);
+        self.refit();
+    }
+}
