@@ -1,5 +1,6 @@
 //! `featgen convert`: data of any size to a store.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -12,10 +13,13 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    featgen::files::check_writable(&args.store)?;
+    let reader = args.reader();
+    let inputs: Vec<(&str, &Path)> =
+        std::iter::once(("the data", &*args.data)).chain(reader.files()).collect();
+    crate::check_outputs(&inputs, &[("the store", &args.store)])?;
     let progress = if args.quiet { Progress::hidden() } else { Progress::new(None, &Watch::default()) };
     progress.doing(format!("reading {}", args.data.display()));
-    let made = store::convert(&args.reader(), &args.data, &args.store, &args.conversion(), &mut |step| {
+    let made = store::convert(&reader, &args.data, &args.store, &args.conversion(), &mut |step| {
         show(&progress, step)
     })?;
     progress.finish();

@@ -18,11 +18,13 @@ mod table;
 mod train;
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use args::{Cli, Command};
 use clap::Parser;
+use featgen::files::Identity;
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
@@ -69,6 +71,21 @@ fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
 fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     fill(&mut out).and_then(|()| out.flush()).context("standard output")
+}
+
+/// Whether everything that is to be written can be, and would take no input's place. Standard output counts: if it is appended
+/// to an input that is still being read, neither would ever end.
+fn check_outputs(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> featgen::Result<()> {
+    featgen::files::check_outputs(inputs, outputs)?;
+    let screen = Identity::of_stdout();
+    let same = |&&(_, path): &&(&str, &Path)| screen.is_some() && Identity::of_input(path) == screen;
+    match inputs.iter().chain(outputs).find(same) {
+        Some((what, path)) => {
+            let reason = format!("this is the file of {what}: standard output must go elsewhere");
+            Err(featgen::Error::input(path.display().to_string().as_str(), reason))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Tells the user something that is not a result.

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::{self, BufWriter, Stdout, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use featgen::data::Names;
 use featgen::data::read::Batch;
-use featgen::files::{WholeFile, check_writable};
+use featgen::files::WholeFile;
 use featgen::model::{Predictor, Tally};
 use featgen::{Error, Model};
 
@@ -17,7 +18,7 @@ use crate::json::{self, Quality};
 use crate::numbers::{percent, plural};
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    args.output.as_deref().map_or(Ok(()), check_writable)?;
+    crate::check_outputs(&inputs(args), args.output.as_deref().map(|file| ("predictions", file)).as_slice())?;
     let model = at_features(Model::load(&args.model)?, args.features)?;
     if args.output_kind == OutputKind::Probability && model.probability(0.0).is_none() {
         let reason = format!("probabilities take a model trained with --loss logistic, not {}", model.loss);
@@ -39,6 +40,12 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is read.
+fn inputs(args: &PredictArgs) -> Vec<(&'static str, &Path)> {
+    let labels = args.input.labels().map(|file| ("labels", file));
+    [("the model", &*args.model), ("the data", &*args.data)].into_iter().chain(labels).collect()
 }
 
 /// The model at the point of its path with `features` features, if that is wanted.

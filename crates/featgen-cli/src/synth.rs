@@ -26,7 +26,7 @@ fn linear(args: &LinearArgs) -> anyhow::Result<ExitCode> {
     let &LinearArgs { ref set, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Linear { rows, test_rows, features, relevant, density, shift, seed };
-    let files = Files::of(set);
+    let files = Files::of(set, false);
     let train = || if files.is_store() { problem.on_demand(Set::Train) } else { problem.train() };
     let test = || if files.is_store() { problem.on_demand(Set::Test) } else { problem.test() };
     let command = write_all(&files, || problem.truth(), train, test)?;
@@ -37,11 +37,11 @@ fn group(args: &GroupArgs) -> anyhow::Result<ExitCode> {
     let &GroupArgs { ref set, group_size, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed };
-    let files = Files::of(set);
+    let files = Files::of(set, true);
     let train = || if files.is_store() { problem.on_demand(Set::Train) } else { problem.train() };
     let test = || if files.is_store() { problem.on_demand(Set::Test) } else { problem.test() };
     let mut command = write_all(&files, || problem.truth(), train, test)?;
-    let groups = files.named("groups.txt");
+    let groups = files.groups();
     problem.write_groups(&groups)?;
     command.push(format!("--groups {}", shown(&groups)));
     show_next(&files, relevant, "groups", command)
@@ -53,7 +53,7 @@ fn products(args: &ProductsArgs) -> anyhow::Result<ExitCode> {
     let real = values == ValueChoice::Real;
     let problem =
         Products { rows, test_rows, features, per_row, skew, degree, relevant, support, noise, real, seed };
-    let files = Files { prefix: &args.output, format: SynthFormat::Svm, test: test_rows > 0 };
+    let files = Files { prefix: &args.output, format: SynthFormat::Svm, test: test_rows > 0, groups: false };
     let mut command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
     command.push(match degree {
         2 => "--space poly2".to_owned(),
@@ -68,16 +68,43 @@ struct Files<'a> {
     /// Never [`SynthFormat::Auto`].
     format: SynthFormat,
     test: bool,
+    groups: bool,
 }
 
 impl<'a> Files<'a> {
-    fn of(args: &'a SetArgs) -> Self {
+    fn of(args: &'a SetArgs, groups: bool) -> Self {
         let format = match args.format {
             SynthFormat::Auto if args.density < 1.0 => SynthFormat::Svm,
             SynthFormat::Auto => SynthFormat::Npy,
             given => given,
         };
-        Self { prefix: &args.output, format, test: args.test_rows > 0 }
+        Self { prefix: &args.output, format, test: args.test_rows > 0, groups }
+    }
+
+    /// Whether all of them can be written: the work may take long.
+    fn check(&self) -> featgen::Result<()> {
+        if self.prefix.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+            let reason = "this is the name of a folder; the names of the files must begin with something";
+            return Err(featgen::Error::input(self.prefix.display().to_string().as_str(), reason));
+        }
+        let mut files = vec![("the truth", self.truth())];
+        files.extend(self.groups.then(|| ("the groups", self.groups())));
+        files.extend(self.of_set("train").into_iter().map(|file| ("the training set", file)));
+        files
+            .extend(self.of_set("test").into_iter().filter(|_| self.test).map(|file| ("the test set", file)));
+        let outputs: Vec<(&str, &Path)> = files.iter().map(|(what, file)| (*what, file.as_path())).collect();
+        crate::check_outputs(&[], &outputs)
+    }
+
+    /// The data of a set and, where these cannot hold them, their labels.
+    fn of_set(&self, set: &str) -> Vec<PathBuf> {
+        match self.format {
+            SynthFormat::Svm => vec![self.named(&format!("{set}.svm"))],
+            SynthFormat::Store => vec![self.named(&format!("{set}.store"))],
+            SynthFormat::Npy | SynthFormat::Auto => {
+                vec![self.named(&format!("{set}.npy")), self.named(&format!("{set}.labels.txt"))]
+            }
+        }
     }
 
     fn is_store(&self) -> bool {
@@ -94,6 +121,10 @@ impl<'a> Files<'a> {
     fn truth(&self) -> PathBuf {
         self.named("truth.txt")
     }
+
+    fn groups(&self) -> PathBuf {
+        self.named("groups.txt")
+    }
 }
 
 /// Makes and writes what every kind has; returns the beginning of the command that learns from it.
@@ -103,8 +134,7 @@ fn write_all(
     train: impl FnOnce() -> featgen::Result<Dataset>,
     test: impl FnOnce() -> featgen::Result<Dataset>,
 ) -> featgen::Result<Vec<String>> {
-    let truth_file = files.truth();
-    featgen::files::check_writable(&truth_file)?;
+    files.check()?;
     let truth = truth()?;
     let progress = Progress::new(None, &Watch::default());
     let mut command = vec!["featgen train".to_owned()];
@@ -114,7 +144,7 @@ fn write_all(
         progress.doing("making the test set");
         command.extend(write(&test()?, files, "test", ["--test ", "--test-labels "], &progress)?);
     }
-    truth.write(&truth_file)?;
+    truth.write(files.truth())?;
     progress.finish();
     Ok(command)
 }
@@ -144,22 +174,20 @@ fn write(
     [data_option, labels_option]: [&str; 2],
     progress: &Progress,
 ) -> featgen::Result<Vec<String>> {
-    if files.format == SynthFormat::Svm {
-        let path = files.named(&format!("{set}.svm"));
-        data.write_svmlight(&path)?;
-        return Ok(vec![format!("{data_option}{}", shown(&path))]);
+    let paths = files.of_set(set);
+    match files.format {
+        SynthFormat::Svm => data.write_svmlight(&paths[0])?,
+        SynthFormat::Store => {
+            let options = Conversion { memory: 1 << 28, shards: None };
+            data.write_store(&paths[0], &options, &mut |step| convert::show(progress, step)).map(drop)?;
+        }
+        SynthFormat::Npy | SynthFormat::Auto => {
+            data.write_npy(&paths[0])?;
+            data.write_labels(&paths[1])?;
+        }
     }
-    if files.is_store() {
-        let path = files.named(&format!("{set}.store"));
-        let options = Conversion { memory: 1 << 28, shards: None };
-        data.write_store(&path, &options, &mut |step| convert::show(progress, step))?;
-        return Ok(vec![format!("{data_option}{}", shown(&path))]);
-    }
-    let path = files.named(&format!("{set}.npy"));
-    let labels = files.named(&format!("{set}.labels.txt"));
-    data.write_npy(&path)?;
-    data.write_labels(&labels)?;
-    Ok(vec![format!("{data_option}{}", shown(&path)), format!("{labels_option}{}", shown(&labels))])
+    let options = [data_option, labels_option];
+    Ok(paths.iter().zip(options).map(|(path, option)| format!("{option}{}", shown(path))).collect())
 }
 
 /// A path as a shell takes it.

@@ -23,13 +23,8 @@ use crate::{interrupt, predict, space};
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let mut machine = args.learning.machine()?.threads(args.input.threads());
-    for file in [&args.output, &args.checkpoint].into_iter().flatten() {
-        featgen::files::check_writable(file)?;
-    }
+    crate::check_outputs(&inputs(args), &outputs(args))?;
     if let Some(file) = &args.checkpoint {
-        if args.output.as_ref() == Some(file) {
-            return Err(Error::parameter("checkpoint", "the model is to be saved in this file").into());
-        }
         machine = machine.checkpoint(file);
     }
     let interrupted = Arc::default();
@@ -70,6 +65,27 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         notes(args, &machine, &model, test.as_ref());
     }
     Ok(interrupt::exit_code(model.stopped))
+}
+
+/// What is read.
+fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
+    let files = [
+        ("the data", Some(args.data.as_path())),
+        ("labels", args.input.labels()),
+        ("weights", args.weights.as_deref()),
+        ("names", args.names.as_deref()),
+        ("the test data", args.test.as_deref()),
+        ("test labels", args.test_labels.as_deref()),
+        ("groups", args.learning.grouping.groups.as_deref()),
+        ("the features that may be multiplied", args.learning.space.only.as_deref()),
+    ];
+    files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect()
+}
+
+/// What is written.
+fn outputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
+    let files = [("the model", args.output.as_deref()), ("the checkpoint", args.checkpoint.as_deref())];
+    files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect()
 }
 
 /// Whether data would have to be read into memory; of what cannot be opened, the reader says why.

@@ -102,7 +102,10 @@ fn the_end_is_kept_and_other_runs_are_refused() {
     let spaces = "run.ckpt: the checkpoint was made with --space linear, not gaussian\n";
     assert_eq!(run("--space gaussian"), (1, spaces.into()));
     let (code, said) = run("-o run.ckpt");
-    assert_eq!((code, said.as_str()), (2, "error: --checkpoint: the model is to be saved in this file\n"));
+    assert_eq!(
+        (code, said.as_str()),
+        (1, "run.ckpt: this is the file of the model: the checkpoint would take its place\n")
+    );
 
     fs::write(folder.path().join("data.svm"), two_classes(62)).unwrap();
     assert_eq!(refused(""), "run.ckpt: the checkpoint is for other data: 60 rows, not 62\n");

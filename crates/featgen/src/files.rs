@@ -1,9 +1,15 @@
-//! Files that appear whole under their final name or not at all.
+//! Files that appear whole under their final name or not at all, and never in place of what is still needed.
+//!
+//! A link is followed: the file that it names is replaced, or made where there is none yet, and the link stays. A file that is
+//! replaced keeps its permissions.
 
-use std::fs::File;
+mod identity;
+
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+pub use self::identity::{Identity, check_outputs};
 use crate::error::{Error, Result};
 
 /// A file that appears under its name once it is [`finish`](Self::finish)ed, whole, and never if it is dropped before.
@@ -20,6 +26,15 @@ enum Target {
     Nameless(File, PathBuf),
     /// A file in the same folder that is to be called by the name given.
     Temporary(tempfile::NamedTempFile, PathBuf),
+}
+
+impl Target {
+    fn file(&self) -> &File {
+        match self {
+            Self::Direct(file) | Self::Nameless(file, _) => file,
+            Self::Temporary(file, _) => file.as_file(),
+        }
+    }
 }
 
 impl Write for Target {
@@ -39,18 +54,22 @@ impl WholeFile {
     /// Begins to write what will be the file `path`.
     pub fn create(path: &Path) -> Result<Self> {
         let target = || -> io::Result<Target> {
-            if path.metadata().is_ok_and(|m| !m.is_file()) {
+            let old = path.metadata().ok();
+            if old.as_ref().is_some_and(|old| !old.is_file()) {
                 return Ok(Target::Direct(File::options().write(true).open(path)?));
             }
-            // A link is followed, so that the file it names is replaced and not the link itself.
-            let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            let target = destination(path)?;
             let folder = folder_of(&target);
-            match nameless_in(&folder) {
-                Ok(file) => Ok(Target::Nameless(file, target)),
+            let target = match nameless_in(&folder) {
+                Ok(file) => Target::Nameless(file, target),
                 // Not every file system has files without names.
-                Err(_) => Ok(Target::Temporary(temporary().tempfile_in(folder)?, target)),
-            }
+                Err(_) => Target::Temporary(temporary().tempfile_in(folder)?, target),
+            };
+            // Before anything is written: what was for some eyes only is never seen by others.
+            old.map_or(Ok(()), |old| target.file().set_permissions(ordinary(old.permissions())))?;
+            Ok(target)
         };
+        names_a_file(path)?;
         let target = target().map_err(|e| Error::io(path.display(), e))?;
         Ok(Self { path: path.to_path_buf(), out: BufWriter::with_capacity(1 << 16, target) })
     }
@@ -66,10 +85,7 @@ impl WholeFile {
     /// The file itself, for whoever writes at places of his own choice. What was written in order is there.
     pub(crate) fn file(&mut self) -> io::Result<&File> {
         self.out.flush()?;
-        Ok(match self.out.get_ref() {
-            Target::Direct(file) | Target::Nameless(file, _) => file,
-            Target::Temporary(file, _) => file.as_file(),
-        })
+        Ok(self.out.get_ref().file())
     }
 
     /// A failure to write, with the file's name.
@@ -118,27 +134,58 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut WholeFile) -> io::Result<
 
 /// Whether [`write_whole`] could write to `path`, as far as can be known without writing: ask before long work.
 pub fn check_writable(path: &Path) -> Result<()> {
-    let attempt = || -> io::Result<()> {
+    names_a_file(path)?;
+    let attempt = || -> io::Result<Option<PathBuf>> {
         match path.metadata() {
             Ok(what) if what.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             // Opening a pipe would wait for its reader.
-            Ok(what) if !what.is_file() => Ok(()),
-            Ok(_) => File::options().write(true).open(path).map(drop),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(what) if !what.is_file() => Ok(None),
+            Ok(_) => {
+                File::options().write(true).open(path)?;
+                destination(path).map(Some)
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => destination(path).map(Some),
             Err(e) => Err(e),
         }
     };
-    attempt().map_err(|e| Error::io(path.display(), e))?;
-    if path.metadata().is_ok_and(|what| !what.is_file()) {
-        return Ok(());
-    }
-    let folder = folder_of(&path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+    let Some(target) = attempt().map_err(|e| Error::io(path.display(), e))? else { return Ok(()) };
+    let folder = folder_of(&target);
     if !folder.is_dir() {
         let reason = format!("there is no folder {}", folder.display());
         return Err(Error::input(path.display().to_string().as_str(), reason));
     }
     // Without a name: one that has a name would stay there if the program were killed just now.
     tempfile::tempfile_in(&folder).map(drop).map_err(|e| Error::io(path.display(), e.kind().into()))
+}
+
+/// What ends like `folder/` can only be a folder, whether it is there or not.
+fn names_a_file(path: &Path) -> Result<()> {
+    let text = path.as_os_str().to_string_lossy();
+    if text.is_empty() {
+        return Err(Error::Data("a file to write has an empty name".into()));
+    }
+    let folder =
+        text.ends_with(std::path::is_separator) || text.ends_with("/.") || path.file_name().is_none();
+    match folder && !path.is_dir() {
+        true => Err(Error::input(text.as_ref(), "this is the name of a folder, not of a file")),
+        false => Ok(()),
+    }
+}
+
+/// Links that lead to each other, at most: as many as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// Where a file of this name is, or would be: links are followed, also those that lead to nothing yet.
+fn destination(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match path.read_link() {
+            // What is relative is so to the folder of the link.
+            Ok(next) => path.set_file_name(next),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links that lead to each other"))
 }
 
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
@@ -148,13 +195,25 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
+/// What a new file may take over from an old one: who may read and write it, but not, say, that it runs as its owner.
+#[cfg(unix)]
+fn ordinary(permissions: Permissions) -> Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    Permissions::from_mode(permissions.mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn ordinary(permissions: Permissions) -> Permissions {
+    permissions
+}
+
 fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         // The mode of an ordinary new file; the user's mask applies.
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(Permissions::from_mode(0o666));
     }
     builder.prefix(".featgen-");
     builder
@@ -244,5 +303,64 @@ mod tests {
         std::fs::write(path.join("file"), "x").unwrap();
         assert!(check_writable(&path.join("file/model")).is_err());
         assert_eq!(std::fs::read_dir(path).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o7777;
+        write_whole(&path, |out| out.write_all(b"old")).unwrap();
+        let usual = mode();
+        assert_ne!(usual & 0o600, 0);
+        for (kept, set) in [(0o600, 0o600), (0o640, 0o640), (0o666, 0o666), (0o755, 0o4755)] {
+            std::fs::set_permissions(&path, Permissions::from_mode(set)).unwrap();
+            write_whole(&path, |out| out.write_all(b"new")).unwrap();
+            assert_eq!(mode(), kept);
+        }
+        std::fs::remove_file(&path).unwrap();
+        write_whole(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(mode(), usual);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_and_the_files_they_name_are_written() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("sub")).unwrap();
+        // One link after the other, the last of them dangling.
+        symlink("sub/second", path("first")).unwrap();
+        symlink("../file", path("sub/second")).unwrap();
+        for content in ["made", "replaced"] {
+            check_writable(&path("first")).unwrap();
+            write_whole(&path("first"), |out| out.write_all(content.as_bytes())).unwrap();
+            assert!(path("first").is_symlink() && path("sub/second").is_symlink());
+            assert_eq!(std::fs::read_to_string(path("file")).unwrap(), content);
+        }
+        symlink("nowhere/file", path("far")).unwrap();
+        let said = check_writable(&path("far")).unwrap_err().to_string();
+        assert!(said.contains("far: there is no folder ") && said.ends_with("nowhere"), "{said}");
+        symlink("round", path("round")).unwrap();
+        assert!(check_writable(&path("round")).is_err());
+        assert!(write_whole(&path("round"), |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn the_name_of_a_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["new/", "new/.", "new//", "no/.."] {
+            let path = folder.path().join(name);
+            for result in [check_writable(&path), write_whole(&path, |_| Ok(()))] {
+                let said = result.unwrap_err().to_string();
+                assert!(said.ends_with("this is the name of a folder, not of a file"), "{name}: {said}");
+            }
+        }
+        assert!(check_writable(Path::new("")).is_err() && write_whole(Path::new(""), |_| Ok(())).is_err());
+        assert!(check_writable(&folder.path().join(".")).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

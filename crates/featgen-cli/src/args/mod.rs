@@ -3,7 +3,7 @@
 mod convert;
 mod space;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::builder::PossibleValuesParser;
@@ -33,6 +33,9 @@ Quick start:
 
 Input is recognised by its content: svmlight/LIBSVM text, plain or compressed by gzip or zstd; CSV with a header \
 (name the label's column with --label); NumPy .npy (give the labels with --labels). `-` is standard input.
+
+Files that are written appear whole or not at all and never take the place of an input. One that is replaced keeps its \
+permissions; a symbolic link is followed, even to a file that is not there yet, and stays.
 
 Exit codes: 0 success; 1 bad input, with one line FILE:LINE:COLUMN: what is wrong; 2 bad usage; 130 interrupted, \
 after the model so far was saved and shown."
@@ -155,6 +158,10 @@ impl InputArgs {
 
     pub(crate) fn threads(&self) -> usize {
         self.threads
+    }
+
+    pub(crate) fn labels(&self) -> Option<&Path> {
+        self.labels.as_deref()
     }
 }
 

@@ -180,6 +180,13 @@ impl Reader {
         labels.with_weights(weights)
     }
 
+    /// The files that are read beside the data, and what they hold.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files =
+            [("labels", &self.labels_file), ("names", &self.names_file), ("weights", &self.weights_file)];
+        files.into_iter().filter_map(|(what, file)| Some((what, file.as_deref()?)))
+    }
+
     /// Whether labels must come from the data themselves.
     fn labels_inside(&self) -> bool {
         self.require_labels && self.labels_file.is_none()

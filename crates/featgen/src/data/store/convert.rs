@@ -15,7 +15,7 @@ use crate::data::read::{Part, Reader};
 use crate::data::width::Width;
 use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView};
 use crate::error::{Error, Result};
-use crate::files::WholeFile;
+use crate::files::{WholeFile, check_outputs};
 
 /// Bytes of memory that a stored value takes while rows become columns, at most.
 const BYTES_PER_ENTRY: u64 = 32;
@@ -86,6 +86,8 @@ pub fn convert(
     if options.shards == Some(0) {
         return Err(Error::parameter("shards", "must be at least 1"));
     }
+    let inputs: Vec<(&str, &Path)> = std::iter::once(("the data", from)).chain(reader.files()).collect();
+    check_outputs(&inputs, &[("the store", to)])?;
     let file = WholeFile::create(to)?;
     let entries = (options.memory / BYTES_PER_ENTRY).max(1 << 12);
     let given = reader.given_names()?;
