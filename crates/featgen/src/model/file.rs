@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Model;
+use super::{Model, Round};
 use crate::error::{Error, Place, Result};
 use crate::files::write_whole;
 
@@ -28,8 +28,11 @@ struct Header {
 }
 
 impl Model {
-    /// Writes the model to a file, which appears whole or not at all.
+    /// Writes the model to a file, which appears whole or not at all. What could not be read again is refused.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.check_finite().and_then(|()| self.check()).map_err(|reason| {
+            Error::input(path.as_ref().display().to_string().as_str(), format!("not saved: {reason}"))
+        })?;
         write_whole(path.as_ref(), |out| {
             serde_json::to_writer_pretty(&mut *out, &self.written())?;
             out.write_all(b"\n")
@@ -75,6 +78,39 @@ impl Model {
         Written { format: FORMAT, version: VERSION, model: self }
     }
 
+    /// Files hold numbers, and there is none for what is not finite.
+    fn check_finite(&self) -> Result<(), String> {
+        let whole = [
+            ("bias", self.bias),
+            ("cost", self.cost),
+            ("asked_cost", self.asked_cost),
+            ("debias", self.debias.unwrap_or(0.0)),
+            ("objective", self.certificate.objective),
+            ("lower_bound", self.certificate.lower_bound),
+            ("training accuracy", self.training.accuracy),
+        ];
+        let refuse = |what: String, x: f64| Err(format!("the model's {what} is {x}, not a finite number"));
+        if let Some((what, x)) = whole.into_iter().find(|(_, x)| !x.is_finite()) {
+            return refuse(what.to_owned(), x);
+        }
+        if let Some(term) = self.terms.iter().find(|term| !term.weight.is_finite()) {
+            return refuse(format!("weight of feature {}", term.name), term.weight);
+        }
+        for group in &self.groups {
+            if let Some(&x) = group.range.iter().flatten().find(|x| !x.is_finite()) {
+                return refuse(format!("range of {}", group.name), x);
+            }
+        }
+        for round in &self.rounds {
+            let &Round { cost, objective, lower_bound, inner_gap, accuracy, bias, .. } = round;
+            let numbers = [cost, objective, lower_bound, inner_gap, accuracy, bias];
+            if let Some(&x) = numbers.iter().chain(&round.weights).find(|x| !x.is_finite()) {
+                return refuse(format!("round {}", round.round), x);
+            }
+        }
+        Ok(())
+    }
+
     /// What the types cannot say, so that a damaged file is refused here and not somewhere deep.
     fn check(&self) -> Result<(), String> {
         let terms = self.terms.len();
@@ -98,5 +134,51 @@ impl Model {
         }
         crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::read::Reader;
+    use crate::{LinearSpace, Machine};
+
+    #[test]
+    fn nothing_that_is_not_finite_is_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("data"), "1 1:1 2:3\n-1 1:-1 2:2\n").unwrap();
+        let data = Reader::new().read(folder.path().join("data")).unwrap();
+        let model = Machine::new().fit(&LinearSpace::new(&data), &data.labels).unwrap();
+        let path = folder.path().join("model");
+        model.save(&path).unwrap();
+        type Spoil = fn(&mut Model, f64);
+        let spoilt: [(&str, Spoil); 12] = [
+            ("bias", |model, x| model.bias = x),
+            ("cost", |model, x| model.cost = x),
+            ("asked_cost", |model, x| model.asked_cost = x),
+            ("debias", |model, x| model.debias = Some(x)),
+            ("objective", |model, x| model.certificate.objective = x),
+            ("lower_bound", |model, x| model.certificate.lower_bound = x),
+            ("training accuracy", |model, x| model.training.accuracy = x),
+            ("weight of feature 1", |model, x| model.terms[0].weight = x),
+            ("round 1", |model, x| model.rounds[0].weights[0] = x),
+            ("round 1", |model, x| model.rounds[0].inner_gap = x),
+            ("round 1", |model, x| model.rounds[0].bias = x),
+            ("range of g", |model, x| {
+                model.groups =
+                    vec![crate::model::Group { name: "g".into(), size: 1, round: 1, range: Some([0.0, x]) }];
+            }),
+        ];
+        let saved = std::fs::read(&path).unwrap();
+        for (what, spoil) in spoilt {
+            for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let mut model = model.clone();
+                spoil(&mut model, x);
+                let said = model.save(&path).unwrap_err().to_string();
+                let expected = format!("model: not saved: the model's {what} is {x}, not a finite number");
+                assert!(said.ends_with(&expected), "{said}");
+                assert_eq!(std::fs::read(&path).unwrap(), saved);
+            }
+        }
     }
 }

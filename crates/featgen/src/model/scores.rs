@@ -8,7 +8,7 @@ pub struct Scores {
     /// Part of the instances whose class is predicted rightly.
     pub accuracy: f64,
     /// Area under the ROC curve: how often a positive instance has the larger decision value, ties counting half.
-    /// `None` if only one class occurs.
+    /// `None` if only one class occurs, or if a decision value is not a number: these have no order.
     pub auc: Option<f64>,
 }
 
@@ -48,18 +48,19 @@ impl Model {
 }
 
 /// From the decision values of both classes, each in order.
-fn auc(mut negative: &[f64], mut positive: &[f64]) -> Option<f64> {
+fn auc(mut negative: &[f64], positive: &[f64]) -> Option<f64> {
     let pairs = positive.len() as f64 * negative.len() as f64;
-    if pairs == 0.0 {
+    // In order, what is not a number stands at the ends.
+    let ends = [negative.first(), negative.last(), positive.first(), positive.last()];
+    if pairs == 0.0 || ends.into_iter().flatten().any(|f| f.is_nan()) {
         return None;
     }
     // Walk up the values of positives; each beats the negatives below it and half of its equals.
     let (mut wins, mut below) = (0.0, 0);
-    while let Some(&value) = positive.first() {
-        let here = take_while(&mut positive, |f| f == value);
-        below += take_while(&mut negative, |f| f < value);
-        let equal = take_while(&mut negative, |f| f == value);
-        wins += here as f64 * (below as f64 + 0.5 * equal as f64);
+    for here in positive.chunk_by(|a, b| a == b) {
+        below += take_while(&mut negative, |f| f < here[0]);
+        let equal = take_while(&mut negative, |f| f == here[0]);
+        wins += here.len() as f64 * (below as f64 + 0.5 * equal as f64);
         below += equal;
     }
     Some(wins / pairs)
@@ -84,5 +85,18 @@ mod tests {
         assert_eq!(auc(&[-0.0, 0.0], &[-0.0, 0.0]), Some(0.5));
         assert_eq!(auc(&[0.1, 0.3], &[0.2, 0.4]), Some(0.75));
         assert_eq!(auc(&[], &[0.1, 0.2]), None);
+    }
+
+    /// It never ended where a value was not a number.
+    #[test]
+    fn auc_ends_for_any_values() {
+        let (nan, inf) = (f64::NAN, f64::INFINITY);
+        assert_eq!(auc(&[-inf, 0.0], &[0.0, inf]), Some(0.875));
+        assert_eq!(auc(&[-inf, inf], &[-inf, inf]), Some(0.5));
+        for (negative, positive) in
+            [(&[0.0][..], &[nan][..]), (&[nan], &[0.0]), (&[-nan, 1.0], &[-nan, 2.0]), (&[1.0, nan], &[1.0])]
+        {
+            assert_eq!(auc(negative, positive), None, "{negative:?} {positive:?}");
+        }
     }
 }
