@@ -33,14 +33,14 @@ fn for_people(args: &InspectArgs, model: &Model, out: &mut dyn Write) -> io::Res
     let style = Style::of_stdout();
     let training = &model.training;
     let [negative, positive] = &model.classes;
-    writeln!(
-        out,
-        "{}: {negative} against {positive}, {} loss, trained on {} x {}\n",
+    let header = format!(
+        "{}: {negative} against {positive}, {} loss, trained on {} x {}",
         args.model.display(),
         model.loss,
         count(training.n),
         count(training.m)
-    )?;
+    );
+    writeln!(out, "{}\n", crate::plain(&header))?;
     if args.path {
         path(model).write(out, style)?;
     } else {

@@ -38,7 +38,9 @@ pub(crate) fn watch(flag: &Arc<AtomicBool>) {
             return;
         }
         first = Some(Instant::now());
-        crate::note("\nending with the model so far; press Ctrl-C again to end at once");
+        // The terminal shows ^C on the line of the progress.
+        crate::note("");
+        crate::note("ending with the model so far; press Ctrl-C again to end at once");
     };
     // Without a handler Ctrl-C simply ends the program: no reason not to go on.
     let _ = ctrlc::set_handler(handler);

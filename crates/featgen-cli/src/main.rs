@@ -53,14 +53,19 @@ fn explain(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Messages quote what stands in files: that must neither break the line nor fill the screen.
+/// Messages quote what stands in files: that must not fill the screen.
 fn one_line(text: &str) -> String {
     const LONGEST: usize = 500;
-    let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
+    match text.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
     }
-    line
+}
+
+/// Text with names in it as it may be shown. Names of classes, features and files are whatever somebody gave them: what could
+/// move the cursor, change colours or begin a line stays visible, but does nothing.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
@@ -88,8 +93,8 @@ fn check_outputs(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> featgen
     }
 }
 
-/// Tells the user something that is not a result.
+/// Tells the user something that is not a result, on one line.
 fn note(text: impl std::fmt::Display) {
     // If even this cannot be written there is nobody to tell.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", plain(&text.to_string()));
 }

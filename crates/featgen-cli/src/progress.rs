@@ -65,7 +65,7 @@ impl Progress {
 
     /// What is being done now.
     pub(crate) fn doing(&self, what: impl Into<String>) {
-        self.line.set_message(what.into());
+        self.line.set_message(crate::plain(&what.into()));
     }
 
     fn say(&self, what: Arguments<'_>) {

@@ -65,7 +65,7 @@ pub(crate) fn show(path: &Path, as_json: bool) -> anyhow::Result<()> {
 impl Report {
     fn for_people(&self, path: &Path, out: &mut dyn Write) -> io::Result<()> {
         let style = Style::of_stdout();
-        writeln!(out, "{}: a store, whole and undamaged\n", path.display())?;
+        writeln!(out, "{}: a store, whole and undamaged\n", crate::plain(&path.display().to_string()))?;
         let cells = self.n as f64 * self.m as f64;
         let filled = match self.dense {
             true => "dense".to_owned(),

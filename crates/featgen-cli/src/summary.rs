@@ -61,7 +61,7 @@ fn more(out: &mut dyn Write, style: Style, rest: usize, elsewhere: &str) -> io::
         return Ok(());
     }
     let more = format!("  ... and {} more{elsewhere}", count(rest as u64));
-    writeln!(out, "{}", style.paint(Paint::Dim, &more))
+    writeln!(out, "{}", style.paint(Paint::Dim, &crate::plain(&more)))
 }
 
 /// Groups: name, norm with a bar, members, the round that brought them, and their strongest features.
@@ -176,7 +176,7 @@ fn aliases(names: &[String]) -> String {
 
 /// A line of the summary: what it is about, then what there is to say.
 pub(crate) fn line(out: &mut dyn Write, style: Style, about: &str, text: &str) -> io::Result<()> {
-    writeln!(out, "{}  {text}", style.paint(Paint::Bold, &format!("{about:<9}")))
+    writeln!(out, "{}  {}", style.paint(Paint::Bold, &format!("{about:<9}")), crate::plain(text))
 }
 
 /// How many features, by what, why no more, and how good the selection is.
@@ -218,7 +218,7 @@ fn selected_count(model: &Model) -> String {
 /// Accuracy on the training data and, where there is one, on a test set.
 pub(crate) fn accuracy(model: &Model, test: Option<Quality>) -> String {
     let mut text = format!("{} on the training data", percent(model.training.accuracy));
-    if let Some(Quality { n, accuracy: Some(accuracy), auc }) = test {
+    if let Some(Quality { n, accuracy: Some(accuracy), auc, .. }) = test {
         text += &format!("; {} on {}", percent(accuracy), plural(n, "test instance"));
         text += &auc.map_or_else(String::new, |auc| format!(" (AUC {auc:.4})"));
     }

@@ -192,7 +192,7 @@ fn write(
 
 /// A path as a shell takes it.
 fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
+    let text = crate::plain(&path.display().to_string());
     let plain = |c: char| c.is_alphanumeric() || "/._-+=,:@".contains(c);
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -28,7 +28,7 @@ impl From<String> for Cell {
     /// Names come from files: what could move the cursor or fill the screen is not shown as it is.
     fn from(text: String) -> Self {
         const LONGEST: usize = 60;
-        let mut shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        let mut shown = crate::plain(&text);
         if let Some((cut, _)) = shown.char_indices().nth(LONGEST) {
             shown.truncate(cut);
             shown.push('…');
