@@ -9,6 +9,8 @@ use featgen::model::{Certificate, Scores};
 use featgen::space::Feature;
 use serde::Serialize;
 
+use crate::predict;
+
 /// What `train --json` prints, and `inspect --json` without times and test.
 #[derive(Serialize)]
 pub(crate) struct Report<'a> {
@@ -112,19 +114,21 @@ pub(crate) struct Quality {
     /// `null` where the true classes are not known.
     pub(crate) accuracy: Option<f64>,
     pub(crate) auc: Option<f64>,
+    /// How many of the features that the model looks at the data lack.
+    pub(crate) missing: usize,
 }
 
 impl Quality {
-    /// Of `n` predictions, as far as the true classes are known.
-    pub(crate) fn new(n: usize, scores: Option<Scores>) -> Self {
-        Self { n, accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc) }
+    /// Of `n` predictions, as far as the true classes are known, from data that lack so many features.
+    pub(crate) fn new(n: usize, scores: Option<Scores>, missing: usize) -> Self {
+        Self { n, accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc), missing }
     }
 
     /// Of a model on data in memory.
     pub(crate) fn of(model: &Model, data: &Dataset) -> featgen::Result<Self> {
         let decision = model.decision(data)?;
         let scores = model.truth(&data.labels).map(|truth| model.scores(&decision, &truth));
-        Ok(Self::new(decision.len(), scores))
+        Ok(Self::new(decision.len(), scores, predict::lacking_in(model, data).missing.len()))
     }
 }
 

@@ -1,15 +1,14 @@
 //! `featgen predict`: decision values, labels or probabilities for data, and how good they are.
 
-use std::collections::{BTreeSet, HashSet};
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use featgen::data::Names;
+use featgen::data::Dataset;
 use featgen::data::read::Batch;
 use featgen::files::WholeFile;
-use featgen::model::{Predictor, Tally};
+use featgen::model::{Decisions, Lacking, Predictor, Tally};
 use featgen::{Error, Model};
 
 use crate::args::{OutputKind, PredictArgs};
@@ -19,25 +18,29 @@ use crate::numbers::{percent, plural};
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     crate::check_outputs(&inputs(args), args.output.as_deref().map(|file| ("predictions", file)).as_slice())?;
-    let model = at_features(Model::load(&args.model)?, args.features)?;
+    let model = at_features(Model::load(&args.model)?, args)?;
     if args.output_kind == OutputKind::Probability && model.probability(0.0).is_none() {
         let reason = format!("probabilities take a model trained with --loss logistic, not {}", model.loss);
         return Err(Error::parameter("output-kind", reason).into());
     }
     let batches = args.input.reader().require_labels(false).batches(&args.data)?;
     let (source, names) = (batches.source().to_owned(), batches.names().clone());
+    let mut lacking = model.lacking(&names, batches.dimension());
+    refuse_if_all(&lacking, &source, args)?;
     let predictor = model.predictor(&names, &source);
     let mut predictions = Predictions::new(&model, &predictor, Sink::new(args)?, args.output_kind);
     batches.for_each(predictor.inputs(), |batch| predictions.take(&batch))?;
-    let (quality, known) = predictions.finish()?;
+    if !predictions.has_features {
+        lacking = model.lacking_all();
+        refuse_if_all(&lacking, &source, args)?;
+    }
+    let (quality, known) = predictions.finish(lacking.missing.len())?;
     if args.json {
         crate::print(|out| json::write(&quality, out))?;
     }
-    if !args.quiet {
-        notes(&model, &source, &names, known);
-        if !args.json {
-            summary(&quality);
-        }
+    notes(&model, &source, known, &lacking, args.quiet);
+    if !args.quiet && !args.json {
+        summary(&quality);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -48,16 +51,34 @@ fn inputs(args: &PredictArgs) -> Vec<(&'static str, &Path)> {
     [("the model", &*args.model), ("the data", &*args.data)].into_iter().chain(labels).collect()
 }
 
-/// The model at the point of its path with `features` features, if that is wanted.
-fn at_features(model: Model, features: Option<usize>) -> Result<Model, Error> {
-    // The last point is the model itself, refitted or not.
-    let Some(features) = features.filter(|&k| k != model.count()) else { return Ok(model) };
-    model.at(features).ok_or_else(|| {
-        let counts: BTreeSet<usize> = model.rounds.iter().map(|round| round.selected).collect();
-        let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
-        let reason = format!("the model's path has no point with {features}; it has {}", counts.join(", "));
-        Error::parameter("features", reason)
-    })
+/// The model at the point of its path with as many features as are wanted, or the nearest below.
+fn at_features(model: Model, args: &PredictArgs) -> Result<Model, Error> {
+    let Some(wanted) = args.features else { return Ok(model) };
+    let Some(point) = model.at_most(wanted) else {
+        let fewest = model.rounds.iter().map(|round| round.selected).min().unwrap_or(0);
+        let reason = format!("the model's path has no point with at most {wanted}: the fewest are {fewest}");
+        return Err(Error::parameter("features", reason));
+    };
+    let found = point.count();
+    if found != wanted && !args.quiet {
+        crate::note(format_args!(
+            "note: {}: its path has no point with {wanted}; this is the nearest below, with {found}",
+            args.model.display()
+        ));
+    }
+    Ok(point)
+}
+
+/// Data with nothing to look at are hardly those that were meant: every answer would be the same.
+fn refuse_if_all(lacking: &Lacking, source: &str, args: &PredictArgs) -> Result<(), Error> {
+    if args.missing_ok || !lacking.all() {
+        return Ok(());
+    }
+    let reason = match lacking.of {
+        1 => "lacks the 1 feature that the model looks at".to_owned(),
+        n => format!("lacks all {} that the model looks at", plural(n, "feature")),
+    };
+    Err(Error::input(source, format!("{reason}, {}; --missing-ok predicts all the same", some_of(lacking))))
 }
 
 /// Where predictions go, as they come.
@@ -84,7 +105,8 @@ impl Sink {
         match self {
             Self::Nowhere => Ok(()),
             Self::Screen(out) => fill(out).and_then(|()| out.flush()).context("standard output"),
-            Self::File(file) => Ok(fill(file).map_err(|e| file.error(e))?),
+            // What is not a regular file may have a reader that waits.
+            Self::File(file) => Ok(fill(file).and_then(|()| file.flush()).map_err(|e| file.error(e))?),
         }
     }
 
@@ -103,6 +125,10 @@ struct Predictions<'a> {
     sink: Sink,
     kind: OutputKind,
     n: usize,
+    /// Whether any instance so far has any of the features that the model looks at.
+    has_features: bool,
+    /// The classes as they are written.
+    classes: [String; 2],
     /// Labels that are the model's classes; `None` once there were others, or none.
     tally: Option<Tally>,
     labelled: bool,
@@ -110,33 +136,47 @@ struct Predictions<'a> {
 
 impl<'a> Predictions<'a> {
     fn new(model: &'a Model, predictor: &'a Predictor<'a>, sink: Sink, kind: OutputKind) -> Self {
-        Self { model, predictor, sink, kind, n: 0, tally: Some(Tally::default()), labelled: false }
+        let on_terminal = matches!(&sink, Sink::Screen(out) if out.get_ref().is_terminal());
+        let shown = |class: &String| if on_terminal { crate::plain(class) } else { class.clone() };
+        let classes = model.classes.each_ref().map(shown);
+        let tally = Some(Tally::default());
+        Self { model, predictor, sink, kind, n: 0, has_features: false, classes, tally, labelled: false }
     }
 
+    /// Writes the predictions of a batch; of a batch that holds an instance without one, those before it.
     fn take(&mut self, batch: &Batch) -> anyhow::Result<()> {
-        let decision = self.predictor.decision(&*batch.columns)?;
+        let Decisions { values: decision, fault } = self.predictor.decision_of(batch);
         self.n += decision.len();
+        self.has_features |= batch.has_wanted;
         self.labelled |= !batch.labels.is_empty();
         let truth = self.model.truth(&batch.labels);
         self.tally = self.tally.take().zip(truth).map(|(mut tally, truth)| {
             tally.add(self.model, &decision, &truth);
             tally
         });
-        let &mut Self { model, kind, .. } = self;
-        self.sink.write(|out| decision.iter().try_for_each(|&f| write_one(out, model, kind, f)))
+        let Self { model, kind, classes, sink, .. } = self;
+        sink.write(|out| decision.iter().try_for_each(|&f| write_one(out, model, classes, *kind, f)))?;
+        Ok(fault.map_or(Ok(()), Err)?)
     }
 
-    /// How good all predictions are, and whether labels, if there are any, are the model's classes.
-    fn finish(self) -> anyhow::Result<(Quality, bool)> {
+    /// How good all predictions are, from data that lack so many features, and whether labels, if there are any, are the
+    /// model's classes.
+    fn finish(self, missing: usize) -> anyhow::Result<(Quality, bool)> {
         self.sink.finish()?;
         let known = self.tally.is_some() || !self.labelled;
-        Ok((Quality::new(self.n, self.tally.map(Tally::scores)), known))
+        Ok((Quality::new(self.n, self.tally.map(Tally::scores), missing), known))
     }
 }
 
-fn write_one(out: &mut dyn Write, model: &Model, kind: OutputKind, f: f64) -> io::Result<()> {
+fn write_one(
+    out: &mut dyn Write,
+    model: &Model,
+    classes: &[String; 2],
+    kind: OutputKind,
+    f: f64,
+) -> io::Result<()> {
     match kind {
-        OutputKind::Label => writeln!(out, "{}", model.classes[model.class(f)]),
+        OutputKind::Label => writeln!(out, "{}", classes[model.class(f)]),
         OutputKind::Decision => writeln!(out, "{f}"),
         OutputKind::Probability => {
             writeln!(out, "{}", model.probability(f).expect("checked before anything was read"))
@@ -144,38 +184,36 @@ fn write_one(out: &mut dyn Write, model: &Model, kind: OutputKind, f: f64) -> io
     }
 }
 
-/// Names that a note has room for.
-const SHOWN: usize = 3;
-
 /// What may surprise about data: labels (`known` says that they are the model's classes) or features.
-pub(crate) fn notes(model: &Model, source: &str, names: &Names, known: bool) {
-    if !known {
+pub(crate) fn notes(model: &Model, source: &str, known: bool, lacking: &Lacking, quiet: bool) {
+    if !known && !quiet {
         let [a, b] = &model.classes;
         crate::note(format_args!(
             "note: {source}: its labels are not the model's classes, {a} and {b}: no accuracy"
         ));
     }
-    let used: HashSet<u64> =
-        model.selected().iter().flat_map(|term| term.feature.inputs()).copied().collect();
-    let missing = missing_inputs(model, &used, names);
-    if !missing.is_empty() {
-        let (k, n) = (missing.len(), plural(used.len(), "feature"));
-        let some = missing[..k.min(SHOWN)].join(", ") + if k > SHOWN { ", ..." } else { "" };
+    if !lacking.missing.is_empty() && (!quiet || lacking.most()) {
+        let (k, n, some) = (lacking.missing.len(), plural(lacking.of, "feature"), some_of(lacking));
         crate::note(format_args!(
             "note: {source} lacks {k} of the {n} that the model looks at, counted as 0: {some}"
         ));
     }
 }
 
-/// Inputs in use that the data lack. Only names tell: a number may just not occur.
-fn missing_inputs<'m>(model: &'m Model, used: &HashSet<u64>, names: &Names) -> Vec<&'m str> {
-    if !(model.by_name && names.identify()) {
-        return Vec::new();
+/// Some of the features that are missing.
+fn some_of(lacking: &Lacking) -> String {
+    const SHOWN: usize = 3;
+    let (shown, rest) = lacking.missing.split_at(lacking.missing.len().min(SHOWN));
+    shown.join(", ") + if rest.is_empty() { "" } else { ", ..." }
+}
+
+/// What data in memory lack.
+pub(crate) fn lacking_in(model: &Model, data: &Dataset) -> Lacking {
+    let predictor = model.predictor(&data.names, &data.source);
+    match predictor.inputs().iter().any(|&id| data.columns.position(id).is_some()) {
+        true => model.lacking(&data.names, Some(data.columns.dimension())),
+        false => model.lacking_all(),
     }
-    let known: HashSet<&str> = names.list().iter().map(String::as_str).collect();
-    let needed =
-        model.inputs.iter().filter(|input| used.contains(&input.id)).map(|input| input.name.as_str());
-    needed.filter(|name| !known.contains(name)).collect()
 }
 
 fn summary(quality: &Quality) {

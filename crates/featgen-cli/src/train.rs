@@ -44,7 +44,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
-    let quality = test.as_ref().map(|test| Quality::of(&model, test)).transpose()?;
+    let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
     progress.finish();
 
     let saved = args.output.as_deref().map_or(Ok(()), |path| model.save(path));
@@ -52,17 +52,22 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
         model: &model,
         labels: &train.labels,
         source: &train.source,
-        test: quality,
+        test: tested.as_ref().copied().unwrap_or_default(),
         seconds: Seconds::of(&model, read, start.elapsed().as_secs_f64()),
         saved_as: args.output.as_deref().filter(|_| saved.is_ok()),
     };
-    // Shown even if it could not be saved: the work must not be lost.
+    // Shown even if it could not be saved or tested: the work must not be lost.
     let printed = crate::print(|out| if args.json { result.as_json(out) } else { result.for_people(out) });
     saved?;
     printed?;
+    tested?;
+    if let Some(test) = &test {
+        let known = test.labels.is_empty() || model.truth(&test.labels).is_some();
+        predict::notes(&model, &test.source, known, &predict::lacking_in(&model, test), args.talk.quiet);
+    }
     if !args.talk.quiet {
         chosen.notes.iter().for_each(|note| crate::note(format_args!("note: {note}")));
-        notes(args, &machine, &model, test.as_ref());
+        notes(args, &machine, &model);
     }
     Ok(interrupt::exit_code(model.stopped))
 }
@@ -140,11 +145,7 @@ fn with_source(error: Error, source: &str) -> Error {
 }
 
 /// What may surprise.
-fn notes(args: &TrainArgs, machine: &Machine, model: &Model, test: Option<&Dataset>) {
-    if let Some(test) = test {
-        let known = test.labels.is_empty() || model.truth(&test.labels).is_some();
-        predict::notes(model, &test.source, &test.names, known);
-    }
+fn notes(args: &TrainArgs, machine: &Machine, model: &Model) {
     if let Some(file) =
         args.checkpoint.as_deref().filter(|f| model.stopped == Stop::Interrupted && f.exists())
     {
@@ -182,7 +183,7 @@ impl Shown<'_> {
 
     fn for_people(&self, out: &mut dyn Write) -> io::Result<()> {
         let style = Style::of_stdout();
-        writeln!(out, "{}\n", self.header())?;
+        writeln!(out, "{}\n", crate::plain(&self.header()))?;
         let model = self.saved_as.map_or_else(|| "MODEL".into(), |path| path.display().to_string());
         let elsewhere = format!(" (featgen inspect {model})");
         summary::selected(out, style, self.model, summary::SHOWN, &elsewhere)?;

@@ -120,7 +120,7 @@ fn models() {
         case("junk as a model", junk(999), "inspect in", 1, "in:1:1: not a model: "),
         case("no model", "", "predict nowhere good", 1, "nowhere: No such file"),
         case("model as data", whole, "predict model in -o out", 1, "in:2:3: no label: "),
-        case("not on the path", "", "predict model good --features 77", 2, "--features: the model's path has no point with 77; it has 6"),
+        case("not on the path", "", "predict model good --features 0", 2, "--features: the model's path has no point with at most 0: the fewest are 6"),
         case("no probabilities", "", "predict model good --output-kind probability", 2, "--output-kind: probabilities take a model trained with --loss logistic"),
     ]);
 }
@@ -163,7 +163,7 @@ fn usage_and_files() {
         case("products of an array with nan", npy("<f8", "(2, 2)", &[0xff; 32]), "train in --labels labels --space products", 1, "in: row 1, feature 1: NaN is not within 0 and 1"),
         case("pairs of an array with nan", npy("<f8", "(2, 2)", &[0xff; 32]), "train in --labels labels --space poly2", 1, "in: row 1, feature 1: NaN is not a finite number"),
         case("curves of an array with nan", npy("<f8", "(2, 2)", &[0xff; 32]), "train in --labels labels --space gaussian", 1, "in: row 1, feature 1: NaN is not a finite number"),
-        case("predicting from nan", npy("<f8", "(2, 6)", &[0xff; 96]), "predict model in -o out", 1, "in: feature 1 holds a value that is not a finite number"),
+        case("predicting from nan", npy("<f8", "(2, 6)", &[0xff; 96]), "predict model in -o out", 1, "in: row 1, feature 1: NaN is not a finite number"),
         case("degree too large", two_classes(20), "train in --space products --degree 17", 2, "--degree: must be within 1 and 16, not 17"),
         case("negative degree", two_classes(20), "train in --space products --degree -1", 2, "invalid value '-1' for '--degree <D>'"),
         case("gamma nan", two_classes(20), "train in --space poly2 --gamma nan", 2, "--gamma: must be a finite number above 0, not NaN"),

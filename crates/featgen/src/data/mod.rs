@@ -238,17 +238,28 @@ pub struct Dataset {
 pub struct Names {
     list: Vec<String>,
     identify: bool,
+    label: Option<String>,
 }
 
 impl Names {
     /// Names that are only shown: features are still told apart by their number.
     pub fn shown(list: Vec<String>) -> Self {
-        Self { list, identify: false }
+        Self { list, identify: false, label: None }
     }
 
     /// Names that identify features, like the header of a table: other data may hold them in another order.
     pub fn identifying(list: Vec<String>) -> Self {
-        Self { list, identify: true }
+        Self { list, identify: true, label: None }
+    }
+
+    /// The same of a table that has a column of labels too.
+    pub fn beside_label(self, column: impl Into<String>) -> Self {
+        Self { label: Some(column.into()), ..self }
+    }
+
+    /// The column of the same table that holds the labels.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// The name of feature `id`, if it has one.

@@ -2,6 +2,7 @@
 
 mod curve;
 mod file;
+mod lacking;
 mod predict;
 mod scores;
 
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use predict::Predictor;
+pub use lacking::Lacking;
+pub use predict::{Decisions, Predictor};
 pub use scores::{Scores, Tally};
 
 use crate::machine::Stop;
@@ -25,6 +27,9 @@ pub struct Model {
     /// Whether they are known to be words, though they may look like numbers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub classes_are_text: bool,
+    /// The column of the training table that held the classes; `None` if they came from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_column: Option<String>,
     /// Where its features were searched: options of the command with their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub space: BTreeMap<String, String>,
@@ -251,6 +256,17 @@ impl Model {
     /// How many features, or groups where there are groups, carry weight: what a run with a wanted number counts.
     pub fn count(&self) -> usize {
         if self.groups.is_empty() { self.selected().len() } else { self.selected_groups().len() }
+    }
+
+    /// The model with `features` features (groups, where there are groups) or, if its path never had that many, with the
+    /// nearest number below: [`count`](Self::count) says which. `None` if every round had more.
+    ///
+    /// The last point is the model itself, refitted or not.
+    pub fn at_most(&self, features: usize) -> Option<Self> {
+        let own = self.count();
+        let counts = self.rounds.iter().map(|round| round.selected).chain([own]);
+        let nearest = counts.filter(|&count| count <= features).max()?;
+        if nearest == own { Some(self.clone()) } else { self.at(nearest) }
     }
 
     /// The model as it was at the last round with `features` features (groups, where there are groups); `None` if no

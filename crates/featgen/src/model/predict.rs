@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::curve::Curve;
 use super::{Model, Term};
-use crate::data::{Column, Columns, Dataset, Labels, Names};
+use crate::data::read::Batch;
+use crate::data::{Columns, Dataset, Labels, Names};
 use crate::error::{Error, Result};
 use crate::loss;
 use crate::space::Feature;
@@ -17,6 +18,15 @@ pub struct Predictor<'m> {
     found: HashMap<u64, u64>,
     inputs: Vec<u64>,
     source: String,
+}
+
+/// Decision values of instances that follow each other.
+#[derive(Debug)]
+pub struct Decisions {
+    /// One for each instance, up to the first that has none.
+    pub values: Vec<f64>,
+    /// What is wrong with that one: it holds what is not a number, or what is too large to compute with.
+    pub fault: Option<Error>,
 }
 
 /// What adds to the decision value: a term, or those of a curve together, so that a value is looked up once.
@@ -54,19 +64,45 @@ impl Predictor<'_> {
         &self.inputs
     }
 
-    /// The decision value of every instance, all of the source or some: each depends on nothing but its own values.
+    /// The decision value of every instance of the source, all of them finite; an error names the first that has none.
     pub fn decision(&self, columns: &dyn Columns) -> Result<Vec<f64>> {
+        let Decisions { values, fault } = self.decisions(columns, 0);
+        fault.map_or(Ok(values), Err)
+    }
+
+    /// The decision values of some rows of the source.
+    pub fn decision_of(&self, batch: &Batch) -> Decisions {
+        self.decisions(&*batch.columns, batch.first)
+    }
+
+    /// The decision values of instances that come after so many others. Each depends on nothing but its own values.
+    fn decisions(&self, columns: &dyn Columns, before: usize) -> Decisions {
         let position = |id: u64| self.found.get(&id).and_then(|&id| columns.position(id));
-        let mut f = vec![-self.bias; columns.rows()];
+        let mut values = vec![-self.bias; columns.rows()];
+        let mut faults = Vec::new();
         for Part { name, feature, shape } in &self.parts {
             let Some(column) = feature.column(columns, position) else { continue };
-            check_finite(&column, name, &self.source)?;
+            let strange = column.entries().find(|(_, x)| !x.is_finite());
+            faults.extend(strange.map(|(row, x)| (row as usize, Some((name, x)))));
             match shape {
-                Shape::Weight(weight) => column.add_to(*weight, &mut f),
-                Shape::Curve(curve) => column.map(|x| curve.at(x)).add_to(1.0, &mut f),
+                Shape::Weight(weight) => column.add_to(*weight, &mut values),
+                Shape::Curve(curve) => column.map(|x| curve.at(x)).add_to(1.0, &mut values),
             }
         }
-        Ok(f)
+        // Of a value that is not finite and the sum that it spoils, the value is told: it comes first.
+        faults.extend(values.iter().position(|f| !f.is_finite()).map(|row| (row, None)));
+        let fault = faults.into_iter().min_by_key(|&(row, _)| row).map(|(row, value)| {
+            let (place, f) = (before + row + 1, values[row]);
+            values.truncate(row);
+            let reason = match value {
+                Some((name, x)) => format!("row {place}, feature {name}: {x} is not a finite number"),
+                None => {
+                    format!("row {place}: its values are too large for this model: its decision value is {f}")
+                }
+            };
+            Error::input(self.source.as_str(), reason)
+        });
+        Decisions { values, fault }
     }
 }
 
@@ -75,9 +111,7 @@ impl Model {
     /// data are ignored. `source` is for messages.
     pub fn predictor(&self, names: &Names, source: &str) -> Predictor<'_> {
         let weighty: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();
-        let mut used: Vec<u64> = weighty.iter().flat_map(|term| term.feature.inputs()).copied().collect();
-        used.sort_unstable();
-        used.dedup();
+        let used = self.used_inputs();
         let found: HashMap<u64, u64> = if self.by_name && names.identify() {
             let index: HashMap<&str, u64> =
                 names.list().iter().zip(0..).map(|(name, id)| (name.as_str(), id)).collect();
@@ -122,12 +156,4 @@ impl Model {
         let classes = classes.filter(|_| !labels.is_empty())?;
         Some(labels.codes().iter().map(|&code| classes[code as usize]).collect())
     }
-}
-
-fn check_finite(column: &Column, name: &str, source: &str) -> Result<()> {
-    let (Column::Dense(values) | Column::Sparse { values, .. }) = column;
-    if values.iter().all(|x| x.is_finite()) {
-        return Ok(());
-    }
-    Err(Error::input(source, format!("feature {name} holds a value that is not a finite number")))
 }

@@ -293,6 +293,11 @@ impl<'a> Inputs<'a> {
         Ok(hasher.digest())
     }
 
+    /// The column of the same table that holds the classes.
+    pub(crate) fn label_column(&self) -> Option<String> {
+        self.names.and_then(Names::label).map(str::to_owned)
+    }
+
     /// A number that stands for all names, and for whether they tell features apart.
     pub(crate) fn names_digest(&self) -> u64 {
         digest((self.names(), self.named()))

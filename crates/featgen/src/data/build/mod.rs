@@ -71,6 +71,14 @@ impl Block {
         self.row_ends.len()
     }
 
+    /// Keeps the first rows, and nothing of one that was begun.
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        self.row_ends.truncate(rows);
+        let entries = self.row_ends.last().map_or(0, |&end| end as usize);
+        self.ids.truncate(entries);
+        self.values.truncate(entries);
+    }
+
     fn sort_by_panel(&mut self, bounds: &Bounds) {
         let sorted = &mut self.by_panel;
         let mut counts = [0u32; PANELS];

@@ -18,8 +18,9 @@ use crate::error::{Error, Result};
 /// let batches = Reader::new().require_labels(false).batches("new.svm")?;
 /// let predictor = model.predictor(batches.names(), batches.source());
 /// batches.for_each(predictor.inputs(), |batch| {
-///     predictor.decision(&*batch.columns)?.iter().for_each(|f| println!("{f}"));
-///     Ok(())
+///     let decisions = predictor.decision_of(&batch);
+///     decisions.values.iter().for_each(|f| println!("{f}"));
+///     decisions.fault.map_or(Ok(()), Err)
 /// })?;
 /// # Ok(())
 /// # }
@@ -27,6 +28,7 @@ use crate::error::{Error, Result};
 pub struct Batches {
     name: String,
     names: Names,
+    dimension: Option<u64>,
     rows: Rows,
     /// Values in a batch of dense data, about.
     size: usize,
@@ -41,6 +43,10 @@ pub struct Batch {
     pub columns: Box<dyn Columns>,
     /// The instances' classes; empty if the source has none.
     pub labels: Labels,
+    /// How many rows come before these.
+    pub first: usize,
+    /// Whether any of the wanted columns is there. In svmlight text, that is: mentioned in any of these rows, be it with 0.
+    pub has_wanted: bool,
 }
 
 /// What an input looks like inside.
@@ -74,12 +80,18 @@ impl Reader {
             Rows::Store(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) => Names::default(),
         };
+        let dimension = match &rows {
+            Rows::Svmlight(..) => None,
+            Rows::Csv(_) => Some(names.list().len() as u64),
+            Rows::Npy(array) => Some(array.columns() as u64),
+            Rows::Store(table) => Some(table.columns.dimension()),
+        };
         let read = |path: &Path| Ok((path.display().to_string(), read_all_labels(path)?));
         let labels = self.labels_file.as_deref().map(read).transpose()?;
         if let (Rows::Npy(array), Some((file, labels))) = (&rows, &labels) {
             check_label_count(file, labels, array.rows())?;
         }
-        Ok(Batches { name, names, rows, size: self.chunk, threads: self.pool()?, labels })
+        Ok(Batches { name, names, dimension, rows, size: self.chunk, threads: self.pool()?, labels })
     }
 }
 
@@ -94,7 +106,14 @@ impl Batches {
         &self.names
     }
 
-    /// Hands on all rows in order, up to the first error. Columns that are not `wanted`, by their ids, need not be there.
+    /// How many features the data have; `None` where that is known only when all is read.
+    pub fn dimension(&self) -> Option<u64> {
+        self.dimension
+    }
+
+    /// Hands on all rows in order, up to the first error; those of text before a mistake come first. Columns that are not
+    /// `wanted`, by their ids, need not be there, and cells of tables are not even looked at. Where text is made while it is
+    /// read, and pauses, the lines that are there are handed on at once.
     pub fn for_each<E: From<Error> + Send>(
         self,
         wanted: &[u64],
@@ -102,24 +121,30 @@ impl Batches {
     ) -> Result<(), E> {
         let Self { rows, size, threads, labels, .. } = self;
         let mut labelled = Labelled { given: labels, done: 0 };
-        let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>| {
+        let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>, mentioned: bool| {
+            let first = labelled.done;
             let labels = labelled.next(columns.rows(), inside)?;
             // Blank lines and comments alone make no batch.
-            if columns.rows() == 0 { Ok(()) } else { each(Batch { columns, labels }) }
+            if columns.rows() == 0 {
+                return Ok(());
+            }
+            let has_wanted = mentioned || wanted.iter().any(|&id| columns.position(id).is_some());
+            each(Batch { columns, labels, first, has_wanted })
         };
         match rows {
             Rows::Svmlight(source, options) => {
                 let wanted = IdSet::new(wanted.to_vec());
-                let hand_on = |columns, labels| hand_on(Box::new(columns), labels);
+                let hand_on = |columns, labels, mentioned| hand_on(Box::new(columns), labels, mentioned);
                 threads.install(|| svmlight::for_each_batch(source, options, &wanted, hand_on))?;
             }
             Rows::Csv(mut table) => {
-                while let Some((columns, labels)) = table.read(size)? {
-                    hand_on(columns, labels)?;
+                table.pick(wanted);
+                while let Some((columns, labels)) = table.read(size, true)? {
+                    hand_on(columns, labels, false)?;
                 }
             }
-            Rows::Npy(array) => array.for_each_batch(size, |columns| hand_on(columns, None))?,
-            Rows::Store(table) => hand_on(table.columns, table.labels)?,
+            Rows::Npy(array) => array.for_each_batch(size, |columns| hand_on(columns, None, false))?,
+            Rows::Store(table) => hand_on(table.columns, table.labels, false)?,
         }
         Ok(labelled.end()?)
     }
@@ -145,7 +170,7 @@ impl Batches {
                 threads.install(|| svmlight::for_each_part(source, options, entries, hand_on))?;
             }
             Rows::Csv(mut table) => {
-                while let Some((columns, labels)) = table.read(size)? {
+                while let Some((columns, labels)) = table.read(size, false)? {
                     hand_on(Part::Dense(columns), labels)?;
                 }
             }

@@ -1,9 +1,11 @@
 //! Tables with a header, cells between delimiters. One column may hold the labels; all others must be numbers.
 
 use std::io::{self, Read};
+use std::ops::Range;
 
 use csv::{ByteRecord, ReaderBuilder};
 
+use super::picked::Picked;
 use super::source::Source;
 use super::spellings::Spellings;
 use super::{number, quoted};
@@ -32,6 +34,8 @@ pub(super) struct Rows {
     header: Header,
     labels: Spellings,
     rows: u64,
+    /// What is wrong with the row after those that were handed on.
+    fault: Option<Error>,
 }
 
 impl Rows {
@@ -42,28 +46,53 @@ impl Rows {
             .delimiter(delimiter)
             .flexible(true)
             .has_headers(false)
-            .from_reader(PlainLines { source, last: b'\n' });
+            .from_reader(PlainLines::new(source));
         let mut record = ByteRecord::new();
         let first = next(&mut reader, &mut record)?.unwrap_or(1);
         let header = Header::new(file, first, &record, label)?;
-        Ok(Self { reader, record, header, labels: Spellings::default(), rows: 0 })
+        Ok(Self { reader, record, header, labels: Spellings::default(), rows: 0, fault: None })
     }
 
     /// The names of the features.
     pub(super) fn names(&self) -> Names {
         let Header { names, label, .. } = &self.header;
         let features = names.iter().enumerate().filter(|(k, _)| *label != Some(*k));
-        Names::identifying(features.map(|(_, name)| name.clone()).collect())
+        let features = Names::identifying(features.map(|(_, name)| name.clone()).collect());
+        match label {
+            Some(k) => features.beside_label(names[*k].as_str()),
+            None => features,
+        }
     }
 
-    /// The next rows, of about `most` values, and their labels; `None` at the end.
-    pub(super) fn read(&mut self, most: usize) -> Result<Option<Part>> {
-        let columns = self.header.names.len() - usize::from(self.header.label.is_some());
+    /// From now on looks at these features only, by id, and at labels: other cells may hold anything.
+    pub(super) fn pick(&mut self, wanted: &[u64]) {
+        let mut ids = wanted.to_vec();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.retain(|&id| id < self.header.features() as u64);
+        self.header.picked = Some(ids);
+    }
+
+    /// The next rows, of about `most` values, and their labels; `None` at the end. Rows before a mistake come first, and the
+    /// mistake the next time. If `eager`, rows that are there do not wait for more where the source pauses.
+    pub(super) fn read(&mut self, most: usize, eager: bool) -> Result<Option<Part>> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
+        let cells = self.header.cells();
+        let columns = cells.len() - usize::from(self.header.label.is_some());
         let (mut values, mut rows) = (Vec::new(), 0);
-        while rows == 0 || rows * columns.max(1) < most {
-            let Some(line) = next(&mut self.reader, &mut self.record)? else { break };
-            self.header.row(line, &self.record, &mut values, &mut self.labels)?;
-            rows += 1;
+        while rows == 0 || (rows * columns.max(1) < most && !(eager && self.pauses())) {
+            match self.row(&cells, &mut values) {
+                Ok(true) => rows += 1,
+                Ok(false) => break,
+                Err(fault) if rows == 0 => return Err(fault),
+                Err(fault) => {
+                    values.truncate(rows * columns);
+                    self.fault = Some(fault);
+                    break;
+                }
+            }
         }
         self.rows += rows as u64;
         if rows == 0 {
@@ -73,7 +102,25 @@ impl Rows {
         values.shrink_to_fit();
         let matrix = Dense::new(values, rows, columns, Layout::RowMajor)?;
         let labels = self.header.label.map(|_| self.labels.take());
-        Ok(Some((Box::new(matrix), labels)))
+        let features = self.header.features() as u64;
+        Ok(Some(match &self.header.picked {
+            Some(ids) => (Box::new(Picked::new(matrix, ids.clone(), features)), labels),
+            None => (Box::new(matrix), labels),
+        }))
+    }
+
+    /// Reads one row, of which `cells` are looked at; `false` at the end.
+    fn row(&mut self, cells: &[usize], values: &mut Vec<f64>) -> Result<bool> {
+        let Some(line) = next(&mut self.reader, &mut self.record)? else { return Ok(false) };
+        self.header.row(line, &self.record, cells, values, &mut self.labels)?;
+        Ok(true)
+    }
+
+    /// Whether the next row would have to be waited for.
+    fn pauses(&mut self) -> bool {
+        let used = self.reader.position().byte();
+        let lines = self.reader.get_mut();
+        used == lines.handed_on && !lines.have_line(false)
     }
 }
 
@@ -97,22 +144,78 @@ fn line_ends(record: &ByteRecord) -> u64 {
 }
 
 /// Text in which every line, the last one too, ends with `\n` alone: then lines can be counted. Carriage returns become
-/// blanks, which cells are rid of anyway.
+/// blanks, which cells are rid of anyway. Lines are handed on whole, if they are not very long, so that whoever has read all
+/// that was handed on has begun no other line.
 struct PlainLines {
     source: Source,
+    text: Vec<u8>,
+    /// The bytes of the text that can be handed on; after them, a line begins.
+    whole: Range<usize>,
     last: u8,
+    ended: bool,
+    failure: Option<io::Error>,
+    handed_on: u64,
+}
+
+/// Bytes that are read in one go, and of a line that are kept back.
+const READ_STEP: usize = 1 << 16;
+
+impl PlainLines {
+    fn new(source: Source) -> Self {
+        let (text, whole) = (Vec::new(), 0..0);
+        Self { source, text, whole, last: b'\n', ended: false, failure: None, handed_on: 0 }
+    }
+
+    /// Reads on, if there is nothing to be handed on. Whether there then is, or never will be: `false` says that the source
+    /// pauses, unless it is to be waited for.
+    fn have_line(&mut self, wait: bool) -> bool {
+        while self.whole.is_empty() && !self.ended && self.failure.is_none() {
+            self.text.drain(..self.whole.end);
+            let known = self.text.len();
+            self.whole = 0..0;
+            if known >= READ_STEP {
+                self.whole.end = known;
+                break;
+            }
+            self.text.resize(known + READ_STEP, 0);
+            let read = self.source.read_or_pause(&mut self.text[known..]);
+            self.text.truncate(known + read.as_ref().map_or(0, |read| read.unwrap_or(0)));
+            match read {
+                Ok(None) if wait => {}
+                Ok(None) => return false,
+                Ok(Some(0)) => self.end(),
+                Ok(Some(_)) => {
+                    let fresh = &mut self.text[known..];
+                    fresh.iter_mut().filter(|c| **c == b'\r').for_each(|c| *c = b' ');
+                    self.last = fresh[fresh.len() - 1];
+                    self.whole.end = memchr::memrchr(b'\n', fresh).map_or(0, |at| known + at + 1);
+                }
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        true
+    }
+
+    fn end(&mut self) {
+        if self.last != b'\n' {
+            self.text.push(b'\n');
+        }
+        self.ended = true;
+        self.whole = 0..self.text.len();
+    }
 }
 
 impl Read for PlainLines {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let read = self.source.read(out)?;
-        if read == 0 && !out.is_empty() && self.last != b'\n' {
-            out[0] = b'\n';
-            self.last = b'\n';
-            return Ok(1);
+        self.have_line(true);
+        if self.whole.is_empty()
+            && let Some(failure) = self.failure.take()
+        {
+            return Err(failure);
         }
-        out[..read].iter_mut().filter(|c| **c == b'\r').for_each(|c| *c = b' ');
-        self.last = out[..read].last().copied().unwrap_or(self.last);
+        let read = (&self.text[self.whole.clone()]).read(out)?;
+        self.whole.start += read;
+        self.handed_on += read as u64;
         Ok(read)
     }
 }
@@ -128,6 +231,8 @@ struct Header {
     file: String,
     names: Vec<String>,
     label: Option<usize>,
+    /// The features that are looked at, by id, where not all are.
+    picked: Option<Vec<u64>>,
 }
 
 impl Header {
@@ -150,13 +255,29 @@ impl Header {
         }
         let label =
             find_label(&names, label).map_err(|reason| Error::input(Place::at(&file, line, 1), reason))?;
-        Ok(Self { file, names, label })
+        Ok(Self { file, names, label, picked: None })
+    }
+
+    /// Number of features.
+    fn features(&self) -> usize {
+        self.names.len() - usize::from(self.label.is_some())
+    }
+
+    /// The columns that are looked at, the label's among them.
+    fn cells(&self) -> Vec<usize> {
+        let Some(ids) = &self.picked else { return (0..self.names.len()).collect() };
+        let column =
+            |id: &u64| *id as usize + usize::from(self.label.is_some_and(|label| label as u64 <= *id));
+        let mut cells: Vec<usize> = ids.iter().map(column).chain(self.label).collect();
+        cells.sort_unstable();
+        cells
     }
 
     fn row(
         &self,
         line: u64,
         record: &ByteRecord,
+        cells: &[usize],
         values: &mut Vec<f64>,
         labels: &mut Spellings,
     ) -> Result<()> {
@@ -166,12 +287,13 @@ impl Header {
             let (found, expected) = (record.len(), self.names.len());
             return wrong(found.min(expected), format!("{found} cells where the header has {expected}"));
         }
-        for (k, cell) in record.iter().map(<[u8]>::trim_ascii).enumerate() {
+        let mut label = None;
+        for (k, cell) in cells.iter().map(|&k| (k, record[k].trim_ascii())) {
             let column = || format!("column {} ({})", k + 1, quoted(self.names[k].as_bytes()));
             if self.label == Some(k) {
                 match std::str::from_utf8(cell) {
                     Ok("") => return wrong(k, format!("{}: the label is missing", column())),
-                    Ok(label) => labels.push(label).or_else(|reason| wrong(k, reason.into()))?,
+                    Ok(text) => label = Some((k, text)),
                     Err(_) => {
                         return wrong(
                             k,
@@ -187,7 +309,8 @@ impl Header {
                 return wrong(k, format!("{}: {} {}", column(), quoted(cell), number::complaint(cell)));
             }
         }
-        Ok(())
+        // Last, for a row that is refused must leave no label.
+        label.map_or(Ok(()), |(k, label)| labels.push(label).or_else(|reason| wrong(k, reason.into())))
     }
 }
 

@@ -14,6 +14,8 @@ mod csv;
 mod idset;
 mod npy;
 mod number;
+mod pausing;
+mod picked;
 mod source;
 mod spellings;
 mod svmlight;
@@ -214,7 +216,9 @@ impl Reader {
     fn read_csv(&self, source: Source, delimiter: u8) -> Result<Table> {
         let mut rows = self.open_csv(source, delimiter)?;
         let names = Some(rows.names());
-        let (columns, labels) = rows.read(usize::MAX)?.expect("no rows are an error the first time");
+        let (columns, labels) = rows.read(usize::MAX, false)?.expect("no rows are an error the first time");
+        // All that can follow is a mistake.
+        rows.read(usize::MAX, false)?;
         Ok(Table { columns, labels, names })
     }
 

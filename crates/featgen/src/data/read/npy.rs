@@ -70,6 +70,11 @@ impl Array {
         self.rows
     }
 
+    /// Number of features.
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// Whether columns can be read one after the other from where they are, as far as can be known without trying.
     pub(super) fn has_columns_at_hand(&self) -> bool {
         self.layout == Layout::ColumnMajor && self.source.plain_file().is_some()

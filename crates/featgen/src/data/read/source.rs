@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 
 use super::npy;
+use super::pausing::{Pausing, standard_input};
 use crate::data::store;
 use crate::error::{Error, Result};
 
 /// How many bytes at most are looked at to tell what a source holds.
 const HEAD_LIMIT: usize = 1 << 20;
+
+/// How many are read in one go.
+const HEAD_STEP: usize = 1 << 16;
 
 /// Compression within compression is undone this often.
 const LAYERS: usize = 4;
@@ -28,6 +32,10 @@ pub(crate) struct Source {
     bytes: Box<dyn Read + Send>,
     head: Vec<u8>,
     taken: usize,
+    /// Whether the head is all there is.
+    ended: bool,
+    /// Whether a pause followed the head.
+    paused: bool,
     compressed: bool,
     /// The file itself, where its bytes are the source's.
     plain: Option<PathBuf>,
@@ -50,12 +58,13 @@ impl Source {
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
-        if name == "-" {
-            return Self::layered(name, Box::new(io::stdin()), None);
+        let standard = name == "-";
+        let file = if standard { standard_input() } else { File::open(path) };
+        let file = file.map_err(|e| Error::io(&name, e))?;
+        if !file.metadata().is_ok_and(|data| data.is_file()) {
+            return Self::layered(name, Box::new(Pausing::new(file)), None);
         }
-        let file = File::open(path).map_err(|e| Error::io(&name, e))?;
-        let regular = file.metadata().is_ok_and(|data| data.is_file());
-        Self::layered(name, Box::new(file), regular.then(|| path.to_owned()))
+        Self::layered(name, Box::new(file), (!standard).then(|| path.to_owned()))
     }
 
     /// A source of these bytes, for tests.
@@ -65,7 +74,9 @@ impl Source {
     }
 
     fn layered(name: String, bytes: Box<dyn Read + Send>, plain: Option<PathBuf>) -> Result<Self> {
-        let mut source = Self { name, bytes, head: Vec::new(), taken: 0, compressed: false, plain };
+        let (head, taken) = (Vec::new(), 0);
+        let mut source =
+            Self { name, bytes, head, taken, ended: false, paused: false, compressed: false, plain };
         source.look(4)?;
         for _ in 0..LAYERS {
             let gzip = source.head.starts_with(&[0x1f, 0x8b]);
@@ -81,6 +92,7 @@ impl Source {
             };
             source.plain = None;
             source.compressed = true;
+            (source.ended, source.paused) = (false, false);
             source.look(4)?;
         }
         if source.head.starts_with(b"\xef\xbb\xbf") {
@@ -158,39 +170,63 @@ impl Source {
     pub(super) fn read_fully(&mut self, out: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
-            match self.read(&mut out[filled..]) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.read_error(e)),
+            match self.read(&mut out[filled..]).map_err(|e| self.read_error(e))? {
+                0 => break,
+                read => filled += read,
             }
         }
         Ok(filled)
     }
 
-    /// Makes sure that `length` bytes of the head are known, if there are so many.
+    /// Makes sure that `length` bytes of the head are known, if there are so many. Where the source pauses after a line, that
+    /// must do: whoever sent it may wait for an answer.
     fn look(&mut self, length: usize) -> Result<&[u8]> {
-        let missing = length.saturating_sub(self.head.len()) as u64;
-        let read = (&mut self.bytes).take(missing).read_to_end(&mut self.head);
-        read.map_err(|e| self.read_error(e))?;
+        while self.head.len() < length && !self.ended && !(self.paused && self.head.contains(&b'\n')) {
+            let known = self.head.len();
+            // More than is asked for: a decompressor that must keep some of its output back asks for more input before it
+            // gives it away, and that may not come.
+            self.head.resize(known + HEAD_STEP, 0);
+            let read = read_or_pause(&mut self.bytes, &mut self.head[known..]);
+            self.head.truncate(known + read.as_ref().map_or(0, |read| read.unwrap_or(0)));
+            let read = read.map_err(|e| self.read_error(e))?;
+            (self.ended, self.paused) = (read == Some(0), read.is_none());
+        }
         Ok(&self.head)
     }
 
     /// The first line that is neither blank nor a comment, without blanks around it; as much of it as the head holds.
     pub(crate) fn first_line(&mut self) -> Result<Vec<u8>> {
-        let mut length = 1 << 16;
+        let mut length = HEAD_STEP;
         loop {
             let known = self.look(length)?.len();
-            let complete = known < length || known >= HEAD_LIMIT;
+            let complete = self.ended || known >= HEAD_LIMIT;
             let text = &self.head[self.taken..];
-            let whole = if complete { text.len() } else { memchr::memrchr(b'\n', text).unwrap_or(0) };
+            let whole =
+                if complete { text.len() } else { memchr::memrchr(b'\n', text).map_or(0, |at| at + 1) };
             let mut lines = text[..whole].split(|&c| c == b'\n').map(<[u8]>::trim_ascii);
             let found = lines.find(|line| !line.is_empty() && line[0] != b'#');
             if found.is_some() || complete {
                 return Ok(found.unwrap_or_default().to_vec());
             }
-            length *= 4;
+            if known >= length {
+                length *= 4;
+            }
+            // More is needed, however long that takes.
+            self.paused = false;
         }
+    }
+
+    /// Reads what is there; `None` says, once, that the source pauses. Asked again, it waits.
+    pub(super) fn read_or_pause(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.taken < self.head.len() {
+            let read = (&self.head[self.taken..]).read(out)?;
+            self.taken += read;
+            return Ok(Some(read));
+        }
+        if std::mem::take(&mut self.paused) {
+            return Ok(None);
+        }
+        read_or_pause(&mut self.bytes, out)
     }
 
     /// Calls `each` with every line and its number, from 1, without the line's end.
@@ -215,12 +251,23 @@ impl Source {
 
 impl Read for Source {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.taken < self.head.len() {
-            let read = (&self.head[self.taken..]).read(out)?;
-            self.taken += read;
-            return Ok(read);
+        loop {
+            if let Some(read) = self.read_or_pause(out)? {
+                return Ok(read);
+            }
         }
-        self.bytes.read(out)
+    }
+}
+
+/// Reads what is there; `None` for a pause, of which only [`Pausing`] speaks.
+fn read_or_pause(bytes: &mut dyn Read, out: &mut [u8]) -> io::Result<Option<usize>> {
+    loop {
+        return match bytes.read(out) {
+            Ok(read) => Ok(Some(read)),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => Err(e),
+        };
     }
 }
 
@@ -248,12 +295,18 @@ fn delimiter(line: &[u8]) -> Option<u8> {
 pub(super) struct Chunk {
     buffer: Vec<u8>,
     length: usize,
+    pause: bool,
 }
 
 impl Chunk {
     /// The text with its padding, and the length of the text; the text ends with a line end.
     pub(super) fn padded(&self) -> (&[u8], usize) {
         (&self.buffer, self.length)
+    }
+
+    /// Whether the source pauses after it: what was read so far should not wait for more.
+    pub(super) fn is_before_pause(&self) -> bool {
+        self.pause
     }
 
     /// The memory, to be used again.
@@ -269,47 +322,81 @@ pub(super) struct Chunks {
     /// The beginning of a line whose end is still to be read.
     carried: Vec<u8>,
     ended: bool,
+    /// Why nothing more can be read: said once the lines before are handed on.
+    failure: Option<Error>,
+    /// Whether chunks were handed on since it was last said that the source pauses.
+    waiting: bool,
+}
+
+/// Why no more was read.
+enum Halt {
+    Full,
+    Pause,
+    End,
 }
 
 impl Chunks {
     /// Chunks of about `size` bytes.
     pub(super) fn new(source: Source, size: usize) -> Self {
-        Self { source, size: size.max(1), carried: Vec::new(), ended: false }
+        Self { source, size: size.max(1), carried: Vec::new(), ended: false, failure: None, waiting: false }
     }
 
-    /// The next chunk, in the memory of `buffer`.
+    /// The next chunk, in the memory of `buffer`. One before a pause may be smaller, or empty.
     pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Result<Option<Chunk>> {
         let mut filled = self.carried.len();
         buffer.resize(buffer.len().max(filled + self.size + PADDING), 0);
         buffer[..filled].copy_from_slice(&self.carried);
         let mut target = filled + self.size;
         while !self.ended {
-            filled += self.source.read_fully(&mut buffer[filled..target])?;
-            self.ended = filled < target;
+            let halt = self.fill(&mut buffer[..target], &mut filled);
+            self.ended = matches!(halt, Halt::End);
+            let pause = matches!(halt, Halt::Pause);
             let fresh = &buffer[self.carried.len()..filled];
-            if let Some(at) = memchr::memrchr(b'\n', fresh) {
-                let length = self.carried.len() + at + 1;
+            let line_end = memchr::memrchr(b'\n', fresh).map(|at| self.carried.len() + at + 1);
+            if let Some(length) = line_end.or((pause && self.waiting).then_some(0)) {
                 self.carried.clear();
                 self.carried.extend_from_slice(&buffer[length..filled]);
-                return Ok(Some(self.chunk(buffer, length)));
+                return Ok(Some(self.chunk(buffer, length, pause)));
             }
             if filled > LINE_LIMIT {
                 return Err(self.source.too_long());
             }
-            target = 2 * filled.max(self.size);
-            buffer.resize(buffer.len().max(target + PADDING), 0);
+            if filled == target {
+                target = 2 * filled.max(self.size);
+                buffer.resize(buffer.len().max(target + PADDING), 0);
+            }
+        }
+        if let Some(error) = self.failure.take() {
+            return Err(error);
         }
         self.carried.clear();
         if filled == 0 {
             return Ok(None);
         }
         buffer[filled] = b'\n';
-        Ok(Some(self.chunk(buffer, filled + 1)))
+        Ok(Some(self.chunk(buffer, filled + 1, false)))
     }
 
-    fn chunk(&self, mut buffer: Vec<u8>, length: usize) -> Chunk {
+    /// Reads on from `filled` until `buffer` is full, the source pauses, or nothing more comes.
+    fn fill(&mut self, buffer: &mut [u8], filled: &mut usize) -> Halt {
+        while *filled < buffer.len() {
+            match self.source.read_or_pause(&mut buffer[*filled..]) {
+                Ok(Some(0)) => return Halt::End,
+                Ok(Some(read)) => *filled += read,
+                Ok(None) => return Halt::Pause,
+                Err(error) => {
+                    self.failure = Some(self.source.read_error(error));
+                    return Halt::End;
+                }
+            }
+        }
+        Halt::Full
+    }
+
+    fn chunk(&mut self, mut buffer: Vec<u8>, length: usize, pause: bool) -> Chunk {
+        self.waiting = !pause;
         buffer.resize(buffer.len().max(length + PADDING), 0);
         buffer[length..length + PADDING].fill(b'\n');
-        Chunk { buffer, length }
+        Chunk { buffer, length, pause }
     }
 }

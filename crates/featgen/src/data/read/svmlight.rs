@@ -34,15 +34,17 @@ pub(super) fn read(source: Source, options: Options) -> Result<(Sparse, Option<L
     Ok((builder.finish(reading.largest), reading.labels()))
 }
 
-/// Hands on some rows at a time, in order, with the columns of `wanted` ids only.
+/// Hands on some rows at a time, in order, with the columns of `wanted` ids only; and whether any of these is mentioned there,
+/// be it with a value of 0. Where the source pauses, what is there is handed on at once.
 pub(super) fn for_each_batch<E: From<Error>>(
     source: Source,
     options: Options,
     wanted: &IdSet,
-    mut each: impl FnMut(Sparse, Option<Labels>) -> Result<(), E>,
+    mut each: impl FnMut(Sparse, Option<Labels>, bool) -> Result<(), E>,
 ) -> Result<(), E> {
     let hand_on = |reading: &mut Reading, blocks: &mut [Block]| {
-        each(few_columns(blocks, wanted.ids(), reading.largest), reading.labels())
+        let mentioned = std::mem::take(&mut reading.mentioned);
+        each(few_columns(blocks, wanted.ids(), reading.largest), reading.labels(), mentioned)
     };
     parse(source, options, |id| wanted.number(id), hand_on).map(drop)
 }
@@ -68,7 +70,7 @@ pub(super) fn for_each_part<E: From<Error>>(
 }
 
 /// Parses a source. Every id is replaced by what `number` says, and left out where that is nothing. `each` gets the blocks of a
-/// few chunks at a time.
+/// few chunks at a time; at a fault first all rows before it.
 fn parse<E: From<Error>>(
     source: Source,
     options: Options,
@@ -107,7 +109,7 @@ fn parse_all<E: From<Error>>(
     let mut parts: Vec<Part> = (0..tasks).map(|_| Part::default()).collect();
     let mut blocks: Vec<Block> = Vec::with_capacity(tasks);
     loop {
-        let batch: Vec<Result<Chunk>> = chunks.iter().take(tasks).collect();
+        let batch = next_chunks(&chunks, tasks);
         if batch.is_empty() {
             return Ok(reading.end()?);
         }
@@ -117,16 +119,37 @@ fn parse_all<E: From<Error>>(
             }
         };
         parts.par_iter_mut().zip(&batch).with_max_len(1).for_each(parse);
+        let mut fault = None;
         for (part, chunk) in parts.iter_mut().zip(batch) {
-            let buffer = chunk?.into_buffer();
-            reading.take(part)?;
-            blocks.push(std::mem::take(&mut part.block));
-            // Refused once all is read.
-            let _ = recycle.send(buffer);
+            let taken = chunk.and_then(|chunk| {
+                // Refused once all is read.
+                let _ = recycle.send(chunk.into_buffer());
+                let taken = reading.take(part);
+                blocks.push(std::mem::take(&mut part.block));
+                taken
+            });
+            fault = taken.err();
+            if fault.is_some() {
+                break;
+            }
         }
         each(&mut reading, &mut blocks)?;
+        if let Some(error) = fault {
+            return Err(error.into());
+        }
         parts.iter_mut().zip(blocks.drain(..)).for_each(|(part, block)| part.block = block);
     }
+}
+
+/// The next `most` chunks, or fewer before a pause and at the end.
+fn next_chunks(chunks: &mpsc::Receiver<Result<Chunk>>, most: usize) -> Vec<Result<Chunk>> {
+    let mut batch: Vec<Result<Chunk>> = Vec::with_capacity(most);
+    let pauses = |chunk: &Result<Chunk>| chunk.as_ref().is_ok_and(Chunk::is_before_pause);
+    while batch.len() < most && !batch.last().is_some_and(pauses) {
+        let Ok(chunk) = chunks.recv() else { break };
+        batch.push(chunk);
+    }
+    batch
 }
 
 /// What was read so far.
@@ -136,29 +159,46 @@ struct Reading {
     rows: u64,
     lines: u64,
     largest: u64,
+    /// Whether any id that has a number was mentioned since this was last asked.
+    mentioned: bool,
     spellings: Spellings,
 }
 
 impl Reading {
     fn new(name: String, options: Options) -> Self {
-        Self { name, options, rows: 0, lines: 0, largest: options.dimension, spellings: Spellings::default() }
+        let (largest, spellings) = (options.dimension, Spellings::default());
+        Self { name, options, rows: 0, lines: 0, largest, mentioned: false, spellings }
     }
 
-    /// Takes over what a part holds beside its block; fails with the part's first fault.
+    /// Takes over what a part holds beside its block; fails with the part's first fault, which cuts the block.
     fn take(&mut self, part: &mut Part) -> Result<()> {
-        let place = |spot: &Spot| Place::at(&self.name, self.lines + spot.line, spot.column);
         let mut codes = Vec::with_capacity(part.labels.len());
+        let (mut fault, mut rows) = (part.fault.take(), part.block.rows());
         for (label, spot) in &part.labels {
-            codes.push(self.spellings.code(label).map_err(|reason| Error::input(place(spot), reason))?);
+            match self.spellings.code(label) {
+                Ok(code) => codes.push(code),
+                Err(reason) => {
+                    // Labels are numbered as they appear: the first row that has this one is the first bad one.
+                    rows = part
+                        .codes
+                        .iter()
+                        .take(rows)
+                        .take_while(|&&code| (code as usize) < codes.len())
+                        .count();
+                    fault = Some((*spot, reason.into()));
+                    break;
+                }
+            }
         }
-        if let Some((spot, reason)) = part.fault.take() {
-            return Err(Error::input(place(&spot), reason));
-        }
-        self.spellings.extend(part.codes.iter().map(|&code| codes[code as usize]));
-        self.rows += part.block.rows() as u64;
+        part.block.truncate(rows);
+        self.spellings.extend(part.codes.iter().take(rows).map(|&code| codes[code as usize]));
+        let place = |spot: Spot| Place::at(&self.name, self.lines + spot.line, spot.column);
+        let result = fault.map_or(Ok(()), |(spot, reason)| Err(Error::input(place(spot), reason)));
+        self.rows += rows as u64;
         self.lines += part.lines;
         self.largest = self.largest.max(part.largest);
-        Ok(())
+        self.mentioned |= part.mentioned;
+        result
     }
 
     /// All is read.
@@ -189,6 +229,8 @@ struct Part {
     lines: u64,
     /// The largest index, whether its value was stored or not.
     largest: u64,
+    /// Whether any id that has a number stands there, whether its value was stored or not.
+    mentioned: bool,
     /// Distinct labels in order of appearance, with the place of the first.
     labels: Vec<(String, Spot)>,
     /// For every row the position of its label in `labels`.
@@ -202,7 +244,7 @@ impl Part {
         self.block.clear();
         self.labels.clear();
         self.codes.clear();
-        self.largest = 0;
+        (self.largest, self.mentioned) = (0, false);
         let (text, length) = chunk.padded();
         let mut parser = Parser::new(text, labelled);
         let mut result = Ok(());
@@ -291,7 +333,7 @@ impl<'t> Parser<'t> {
     fn entries(&mut self, part: &mut Part, number: &impl Fn(u64) -> Option<u64>) -> Parsed<()> {
         let text = self.text;
         let mut at = self.at;
-        let mut previous = 0;
+        let (mut previous, mut mentioned) = (0, false);
         loop {
             at = after_blanks(text, at);
             let (index, value, end) = match usual_entry(text, at) {
@@ -312,14 +354,16 @@ impl<'t> Parser<'t> {
                 return Err((self.spot(at), disorder(previous, index)));
             }
             previous = index;
-            if value != 0.0
-                && let Some(id) = number(index - 1)
-            {
-                part.block.push(id, value);
+            if let Some(id) = number(index - 1) {
+                mentioned = true;
+                if value != 0.0 {
+                    part.block.push(id, value);
+                }
             }
             at = end;
         }
         part.largest = part.largest.max(previous);
+        part.mentioned |= mentioned;
         self.at = after_line(text, at);
         Ok(())
     }

@@ -357,7 +357,7 @@ mod csv {
                     BTreeMap::from([(0, vec![(0, 1.0), (1, 3.0)]), (1, vec![(0, 2.0), (1, -4.5)])])
                 );
                 assert_eq!(labels(&data), ["yes", "no"]);
-                assert_eq!(data.names, Names::identifying(vec!["a".into(), "b".into()]));
+                assert_eq!(data.names, Names::identifying(vec!["a".into(), "b".into()]).beside_label("y"));
             }
         }
     }
@@ -663,7 +663,7 @@ mod batches {
             let said = |reader: &Reader, text: &str| {
                 let source = || Source::from_bytes(text).unwrap();
                 let whole = reader.read_source(source()).map(|_| ()).unwrap_err().to_string();
-                assert_eq!(together(reader, source(), &[1]).unwrap_err().to_string(), whole);
+                assert_eq!(together(reader, source(), &[0, 1]).unwrap_err().to_string(), whole);
                 whole
             };
             assert!(said(&reader, &format!("{good}1 2:x\n{good}")).starts_with("test:151:3: "));
@@ -672,6 +672,74 @@ mod batches {
             let reader = reader.label_column("y");
             assert!(said(&reader, &format!("{table}x,z\n")).starts_with("test:152:1: "));
             assert_eq!(said(&reader, "a,y\n"), "test: no instances: only a header");
+        }
+    }
+
+    #[test]
+    fn rows_before_a_mistake_are_handed_on() {
+        let good = "1 1:1 2:1\n\n-1 2:1\n".repeat(50);
+        let table = format!("a,y\n{}", "1,x\n\n2,z\n".repeat(50));
+        let many: String = (0..1000).map(|k| format!("{k} 1:1\n")).collect();
+        let broken = truncated_gzip(&good.repeat(200));
+        for reader in readers() {
+            let before = |reader: &Reader, bytes: &[u8]| {
+                let mut rows = 0;
+                let batches = reader.batches_of(Source::from_bytes(bytes).unwrap()).unwrap();
+                let end = batches.for_each(&[0], |batch| {
+                    assert_eq!(batch.first, rows);
+                    assert!(batch.labels.len() == batch.columns.rows());
+                    rows += batch.columns.rows();
+                    Ok::<_, Error>(())
+                });
+                assert!(end.is_err());
+                rows
+            };
+            assert_eq!(before(&reader, format!("{good}1 2:x\n{good}").as_bytes()), 100);
+            assert_eq!(before(&reader, format!("{good}1 2:1 3:1 1:1\n").as_bytes()), 100);
+            // One label too many, and other mistakes behind it.
+            assert_eq!(before(&reader, format!("{many}0 1:1\nnew 1:1\nnewer x\n").as_bytes()), 1001);
+            assert!((1..=20_000).contains(&before(&reader, &broken)));
+            let reader = reader.label_column("y");
+            assert_eq!(before(&reader, format!("{table}x,z\n{table}").as_bytes()), 100);
+            assert_eq!(before(&reader, format!("{table}1,z\n1\n").as_bytes()), 101);
+        }
+    }
+
+    /// Compressed text that ends too early.
+    fn truncated_gzip(text: &str) -> Vec<u8> {
+        let mut bytes = gzip(text.as_bytes());
+        bytes.truncate(bytes.len() - 12);
+        bytes
+    }
+
+    #[test]
+    fn cells_that_are_not_wanted_are_not_looked_at() {
+        let table = "a,y,b,c\n1,no,junk,2\n3,yes,,4\n";
+        for reader in readers() {
+            for (label, wanted, first) in [(Some("y"), [0, 2], [1.0, 2.0]), (None, [0, 3], [1.0, 2.0])] {
+                let reader =
+                    label.map_or(reader.clone().require_labels(false), |y| reader.clone().label_column(y));
+                let batches = reader.batches_of(Source::from_bytes(table).unwrap()).unwrap();
+                let (mut rows, mut values) = (0, Vec::new());
+                let ids = wanted;
+                batches
+                    .for_each(&[wanted[1], wanted[0], 99], |batch| {
+                        let columns = &*batch.columns;
+                        assert_eq!(
+                            (columns.len(), columns.dimension()),
+                            (2, if label.is_some() { 3 } else { 4 })
+                        );
+                        assert!(batch.has_wanted && columns.position(1).is_none());
+                        let column =
+                            |id| columns.gather(&[columns.position(id).unwrap()])[0].entries().next();
+                        values.extend(ids.map(column).map(|entry| entry.unwrap().1));
+                        rows += columns.rows();
+                        Ok::<_, Error>(())
+                    })
+                    .unwrap();
+                assert_eq!(rows, 2);
+                assert_eq!(values[..2], first);
+            }
         }
     }
 

@@ -59,6 +59,7 @@ impl Run<'_> {
             loss: self.machine.loss.name().to_owned(),
             classes: self.labels.classes,
             classes_are_text: false,
+            label_column: inputs.label_column(),
             space: self.space.settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             budget: self.plan.budget,
             cost: self.cost,
