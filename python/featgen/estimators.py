@@ -423,7 +423,8 @@ class _Machine(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         n_features : int
-            The last round with at most this many features (groups, where there are groups) is taken.
+            How many features (groups, where there are groups). If the path never had so many, the nearest number below
+            is taken, and a warning says which.
 
         Returns
         -------
@@ -432,13 +433,20 @@ class _Machine(SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         n_features = given("n_features", integer("n_features", n_features))
-        model = self._model.at(n_features) if self.rounds_ else self._model
+        model = self._model.at(n_features)
         if model is None:
             fewest = min(round["selected"] for round in self.rounds_)
             raise ValueError(f"no round had at most {n_features} features: the fewest are {fewest}")
         point = copy.copy(self)
         rounds = self.rounds_
         point._keep(model, self.classes_)
+        if point.n_selected_ != n_features:
+            warnings.warn(
+                f"the path has no point with {n_features} features: "
+                f"this is the nearest below, with {point.n_selected_}",
+                UserWarning,
+                stacklevel=2,
+            )
         # The engine's copy does not know how long its rounds took.
         point.rounds_ = rounds[: point.n_iter_]
         return point

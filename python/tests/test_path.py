@@ -94,6 +94,17 @@ def test_points_of_the_path(data):
         np.testing.assert_array_equal(model.predict_log_proba(X, count), point.predict_log_proba(X))
         assert point.at(2).n_selected_ == 2
     np.testing.assert_array_equal(model.coef_, before)
+    counts = set(model.path_.n_features.tolist())
+    for count in range(2, 12):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            nearest = model.at(count).n_selected_
+        expected = (
+            []
+            if count in counts
+            else [f"no point with {count} features: this is the nearest below, with {nearest}"]
+        )
+        assert [str(warning.message).removeprefix("the path has ") for warning in said] == expected
     for wrong, words in ((1, "fewest are 2"), (-1, "negative"), (1.5, "integer"), (None, "None")):
         with pytest.raises(ValueError, match=words):
             model.at(wrong)
@@ -190,6 +201,22 @@ def test_debias_refits_without_the_certificate(data):
     np.testing.assert_array_equal(plain.get_support(), refitted.get_support())
     assert np.abs(refitted.coef_).sum() > np.abs(plain.coef_).sum()
     assert refitted.objective_ == plain.objective_ and refitted.gap_ == plain.gap_
+
+
+def test_the_last_point_is_the_model_itself(data):
+    X, y = data
+    refitted = FGMClassifier(n_features=4, budget=1, C=0.01, debias=10.0).fit(X, y)
+    np.testing.assert_array_equal(refitted.at(4).coef_, refitted.coef_)
+
+
+def test_decision_values_that_are_not_finite_name_the_row(data):
+    X, y = data
+    model = FGMClassifier(n_features=4, budget=1, C=100.0).fit(1e-3 * X, y)
+    large = X.copy()
+    large[6] = 1.7e308 * np.sign(model.coef_[0])
+    for predict in (model.decision_function, model.predict):
+        with pytest.raises(ValueError, match="X: row 7: its values are too large for this model"):
+            predict(large)
 
 
 def test_probabilities(data):

@@ -55,11 +55,9 @@ impl Model {
         (PyBytes::new(py, self.model.to_json().as_bytes()),)
     }
 
-    /// The model as it was at the last round with at most `n_features` features; `None` if no round had so few.
+    /// The model with `n_features` features or the nearest number below; `None` if no round had so few.
     fn at(&self, n_features: usize) -> Option<Self> {
-        let few = self.model.rounds.iter().rev().map(|round| round.selected);
-        let nearest = few.filter(|&selected| selected <= n_features).max()?;
-        self.model.at(nearest).map(Self::new)
+        self.model.at_most(n_features).map(Self::new)
     }
 
     /// Facts by name.
