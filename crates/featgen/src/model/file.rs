@@ -79,7 +79,7 @@ impl Model {
     }
 
     /// Files hold numbers, and there is none for what is not finite.
-    fn check_finite(&self) -> Result<(), String> {
+    pub(crate) fn check_finite(&self) -> Result<(), String> {
         let whole = [
             ("bias", self.bias),
             ("cost", self.cost),

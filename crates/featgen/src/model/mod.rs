@@ -214,16 +214,6 @@ impl Round {
 }
 
 impl Model {
-    /// Whether all its numbers are finite: others could be computed with by nobody, and read back by no one.
-    pub(crate) fn is_finite(&self) -> bool {
-        let Certificate { objective, lower_bound } = self.certificate;
-        let numbers = [self.bias, self.cost, self.asked_cost, objective, lower_bound];
-        let mut weights = self.terms.iter().map(|term| term.weight);
-        numbers.iter().all(|x| x.is_finite())
-            && weights.all(f64::is_finite)
-            && self.rounds.iter().all(Round::is_finite)
-    }
-
     /// The features that carry weight, most important (largest weight) first.
     pub fn selected(&self) -> Vec<&Term> {
         let mut terms: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();

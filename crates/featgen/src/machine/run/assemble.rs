@@ -75,12 +75,9 @@ impl Run<'_> {
             terms,
             rounds: self.rounds,
         };
-        match model.is_finite() {
-            true => Ok(model),
-            false => Err(Error::Data(
-                "the weights grow beyond what can be computed with: scale the features, or choose a smaller cost".into(),
-            )),
-        }
+        let advice = "scale the features, or choose a smaller cost";
+        model.check_finite().map_err(|reason| Error::Data(format!("{reason}: {advice}")))?;
+        Ok(model)
     }
 
     /// The terms that any round or the final model uses, with their groups; rounds then speak of terms by their new numbers.
