@@ -58,6 +58,11 @@ impl Error {
     }
 }
 
+/// Makes room for `more` elements, or says that there is no memory for what is read from `name`.
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize, name: &str) -> Result<()> {
+    list.try_reserve(more).map_err(|_| Error::io(name, std::io::ErrorKind::OutOfMemory.into()))
+}
+
 /// A position in an input: shown as `FILE:LINE:COLUMN`, as editors and compilers do. Lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {

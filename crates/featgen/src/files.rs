@@ -6,7 +6,7 @@
 mod identity;
 
 use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 pub use self::identity::{Identity, check_outputs};
@@ -122,6 +122,19 @@ impl Write for WholeFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// Reads a file that must not have more than so many bytes. Some that are not regular files never end.
+pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    match read.map_err(|e| Error::io(path.display(), e))? as u64 > most {
+        true => {
+            let reason = format!("more than {} MiB: too much for what it should be", most >> 20);
+            Err(Error::input(path.display().to_string().as_str(), reason))
+        }
+        false => Ok(bytes),
     }
 }
 

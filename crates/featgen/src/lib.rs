@@ -26,12 +26,15 @@
 //! | [`model`] | what is kept: terms and weights, prediction, files |
 //! | [`synth`] | data sets made from a seed |
 //! | [`files`] | files that appear whole or not at all |
+//! | [`threads`] | how many work, at most |
 
 mod bracket;
 pub mod data;
 mod digest;
 pub mod error;
 pub mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod kernels;
 pub mod loss;
 pub mod machine;
@@ -42,6 +45,7 @@ mod rounding;
 pub mod space;
 pub mod subproblem;
 pub mod synth;
+pub mod threads;
 
 pub use data::Dataset;
 pub use error::{Error, Result};

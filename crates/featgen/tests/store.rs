@@ -307,3 +307,25 @@ fn a_store_that_is_wrong_about_its_row_numbers_is_refused() {
         }
     }
 }
+
+/// What is under the right checksums is still looked at: an empty array far outside, two classes of one name.
+#[test]
+fn forged_indices_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, store] = ["data.svm", "data.store"].map(|name| folder.path().join(name));
+    std::fs::write(&text, svmlight(30, 9, |_| "1".to_owned())).unwrap();
+    converted(&text, &store, 1 << 30, None);
+    let whole = std::fs::read(&store).unwrap();
+    let refused = |change: &dyn Fn(&mut Value), reason: &str| {
+        std::fs::write(&store, with_index(&whole, change)).unwrap();
+        let error = Dataset::read(&store).map(drop).expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
+    };
+    let far = json!({ "offset": 1u64 << 62, "length": 0, "checksum": xxh3_64(&[]) });
+    refused(&|index| index["shards"][0]["values"] = far.clone(), "incomplete or damaged");
+    refused(&|index| index["names"] = far.clone(), "incomplete or damaged");
+    refused(&|index| index["classes"] = json!(["1", "1"]), "labels or names do not fit the data");
+    for rows in [1u64 << 60, 1 << 33] {
+        refused(&|index| index["rows"] = json!(rows), "a strange store");
+    }
+}

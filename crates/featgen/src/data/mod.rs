@@ -7,6 +7,7 @@ mod bins;
 pub(crate) mod build;
 mod dense;
 mod labels;
+mod mapped;
 pub mod read;
 mod sparse;
 pub mod store;
@@ -23,6 +24,7 @@ pub use bins::{Bins, Lanes};
 pub use dense::{Dense, Layout, Real};
 pub(crate) use labels::same_number;
 pub use labels::{Binary, ClassWeights, Labels};
+pub use mapped::{explain_cut_files, remove_if_cut};
 pub use sparse::{Sparse, SparseRows, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 

@@ -1,5 +1,6 @@
 //! What a run holds: the columns of all candidates that were ever taken, each once, and which candidates each block is of.
 
+use std::collections::BTreeSet;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -202,6 +203,12 @@ impl Held {
     pub(super) fn selected(&self, weights: &[f64]) -> Vec<u32> {
         let carries = |taken: &Taken| weights[taken.terms.clone()].iter().any(|&w| w != 0.0);
         (0..).zip(&self.taken).filter(|(_, taken)| carries(taken)).map(|(t, _)| t).collect()
+    }
+
+    /// How many candidates these terms, which must be known, belong to.
+    pub(super) fn candidates_of(&self, terms: impl Iterator<Item = usize>) -> usize {
+        let candidate = |term: usize| self.taken.partition_point(|taken| taken.terms.end <= term);
+        terms.map(candidate).collect::<BTreeSet<_>>().len()
     }
 
     /// Blocks without weight leave; what they held may come again.

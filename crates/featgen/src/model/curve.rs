@@ -1,5 +1,7 @@
 //! Curves: what a group of steps or waves adds to the decision value, as a function of its one input.
 
+use std::collections::BTreeMap;
+
 use super::{Model, Selected, Term};
 use crate::data::Bins;
 use crate::operator::harmonics;
@@ -7,8 +9,9 @@ use crate::space::{Feature, Wave};
 
 /// The sum of the parts of a curve.
 pub(super) enum Curve {
-    /// The value of each level, and whether negative values have any.
-    Steps(Bins, Vec<f64>, bool),
+    /// The levels where the value changes, each with its value from there on; and whether negative values have any. Levels may
+    /// be many more than terms.
+    Steps(Bins, Vec<(u32, f64)>, bool),
     /// Sigma, and the weights of the waves.
     Waves(f64, Vec<f64>),
 }
@@ -18,13 +21,18 @@ impl Curve {
     pub(super) fn new(model: &Model, terms: &[&Term]) -> Option<Self> {
         match &terms.first()?.feature {
             Feature::Step(first) => {
-                let mut table = vec![0.0; first.of as usize + 1];
+                let mut heights = BTreeMap::new();
                 for term in terms {
                     if let Feature::Step(step) = &term.feature {
-                        table[step.level as usize] += term.weight * step.height();
+                        *heights.entry(step.level).or_insert(0.0) += term.weight * step.height();
                     }
                 }
-                (1..table.len()).for_each(|level| table[level] += table[level - 1]);
+                let mut sum = 0.0;
+                let mut above = |(level, height): (u32, f64)| {
+                    sum += height;
+                    (level, sum)
+                };
+                let table = heights.into_iter().map(&mut above).collect();
                 // Where training takes no negative values, they are as good as none.
                 let mirrored = model.space.get("space").is_none_or(|space| space != "hik");
                 Some(Self::Steps(first.bins(), table, mirrored))
@@ -45,7 +53,11 @@ impl Curve {
     /// Its value at `x`; 0 at 0.
     pub(super) fn at(&self, x: f64) -> f64 {
         match self {
-            Self::Steps(bins, table, mirrored) if x >= 0.0 || *mirrored => table[bins.index(x)],
+            Self::Steps(bins, table, mirrored) if x >= 0.0 || *mirrored => {
+                let level = bins.index(x) as u32;
+                let changes = table.partition_point(|&(from, _)| from <= level);
+                changes.checked_sub(1).map_or(0.0, |last| table[last].1)
+            }
             Self::Steps(..) => 0.0,
             Self::Waves(sigma, weights) => {
                 let mut sum = 0.0;

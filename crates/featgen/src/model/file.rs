@@ -1,17 +1,22 @@
 //! The model's file: readable JSON with a version, written whole or not at all, every float read back exactly.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Model, Round};
+use super::{Certificate, Model, Round};
+use crate::data::read::quoted;
+use crate::data::same_number;
 use crate::error::{Error, Place, Result};
-use crate::files::write_whole;
+use crate::files::{read_at_most, write_whole};
 
 const FORMAT: &str = "featgen-model";
 const VERSION: u32 = 1;
+
+/// A file larger than this many bytes is no model: a term takes about a hundred.
+const LARGEST: u64 = 1 << 30;
 
 #[derive(Serialize)]
 struct Written<'a> {
@@ -30,7 +35,7 @@ struct Header {
 impl Model {
     /// Writes the model to a file, which appears whole or not at all. What could not be read again is refused.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.check_finite().and_then(|()| self.check()).map_err(|reason| {
+        self.check().map_err(|reason| {
             Error::input(path.as_ref().display().to_string().as_str(), format!("not saved: {reason}"))
         })?;
         write_whole(path.as_ref(), |out| {
@@ -42,7 +47,7 @@ impl Model {
     /// Reads a model that [`save`](Model::save) wrote.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let name = path.as_ref().display().to_string();
-        let text = std::fs::read(&path).map_err(|e| Error::io(&name, e))?;
+        let text = read_at_most(path.as_ref(), LARGEST)?;
         Self::from_json(&text, &name)
     }
 
@@ -113,27 +118,64 @@ impl Model {
 
     /// What the types cannot say, so that a damaged file is refused here and not somewhere deep.
     fn check(&self) -> Result<(), String> {
-        let terms = self.terms.len();
-        for round in &self.rounds {
-            if round.terms.len() != round.weights.len() || round.terms.iter().any(|&t| t >= terms) {
-                return Err(format!("damaged model: round {} does not fit the terms", round.round));
-            }
+        self.check_finite()?;
+        let [negative, positive] = &self.classes;
+        if negative == positive || (!self.classes_are_text && same_number(negative, positive)) {
+            return Err(format!("damaged model: both classes are {}", quoted(negative.as_bytes())));
         }
         if self.terms.iter().filter_map(|term| term.group).any(|g| g >= self.groups.len()) {
             return Err("damaged model: a term of a group that is not there".into());
         }
         if let Some(term) = self.terms.iter().find(|term| !term.feature.is_sound()) {
-            return Err(format!("damaged model: {:?} is no feature", term.feature));
+            return Err(format!("damaged model: {} is no feature", quoted(term.name.as_bytes())));
         }
-        let mut shapes = HashMap::new();
-        for feature in self.terms.iter().map(|term| &term.feature).filter(|f| f.is_part_of_curve()) {
-            let shape = feature.shape();
-            if *shapes.entry(feature.inputs()[0]).or_insert(shape) != shape {
+        self.check_curves()?;
+        self.check_bound("the certificate", self.certificate)?;
+        self.rounds.iter().try_for_each(|round| self.check_round(round))?;
+        crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;
+        Ok(())
+    }
+
+    /// A curve is over one input, and so is a group of parts of curves; all parts have one shape.
+    fn check_curves(&self) -> Result<(), String> {
+        let (mut shapes, mut inputs) = (HashMap::new(), HashMap::new());
+        for term in self.terms.iter().filter(|term| term.feature.is_part_of_curve()) {
+            let (shape, input) = (term.feature.shape(), term.feature.inputs()[0]);
+            let of_group = term.group.map_or(input, |group| *inputs.entry(group).or_insert(input));
+            if *shapes.entry(input).or_insert(shape) != shape || of_group != input {
                 return Err("damaged model: parts of a curve do not fit each other".into());
             }
         }
-        crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;
         Ok(())
+    }
+
+    fn check_bound(&self, what: &str, bound: Certificate) -> Result<(), String> {
+        let Certificate { objective, lower_bound } = bound;
+        match bound.is_sound() {
+            true => Ok(()),
+            false => Err(format!(
+                "damaged model: the lower bound of {what}, {lower_bound}, is above the objective, {objective}"
+            )),
+        }
+    }
+
+    fn check_round(&self, round: &Round) -> Result<(), String> {
+        let Round { round: number, terms, weights, selected, objective, lower_bound, .. } = round;
+        let mut known = BTreeSet::new();
+        let once = |&t: &usize| t < self.terms.len() && known.insert(t);
+        if terms.len() != weights.len() || !terms.iter().all(once) {
+            return Err(format!("damaged model: round {number} does not fit the terms"));
+        }
+        // Features in groups count by their groups.
+        let weighty = terms.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
+        let carrying: BTreeSet<_> =
+            weighty.map(|(&t, _)| self.terms[t].group.map_or((0, t), |group| (1, group))).collect();
+        if carrying.len() != *selected {
+            let counted = carrying.len();
+            return Err(format!("damaged model: round {number} has {counted} selected, not {selected}"));
+        }
+        let bound = Certificate { objective: *objective, lower_bound: *lower_bound };
+        self.check_bound(&format!("round {number}"), bound)
     }
 }
 

@@ -135,6 +135,12 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// Whether the bound is not above what it bounds, but for rounding.
+    pub(crate) fn is_sound(&self) -> bool {
+        const ROUNDING: f64 = 1e-12;
+        self.lower_bound <= self.objective + ROUNDING * self.objective.abs()
+    }
+
     /// How far the objective may at most be from the optimum, relative to the objective.
     pub fn gap(&self) -> f64 {
         if self.objective > 0.0 {

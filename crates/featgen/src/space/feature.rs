@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-use super::MOST_LEVELS;
+use super::{MOST_FACTORS, MOST_LEVELS};
 use crate::data::{Bins, Column, Columns};
 use crate::operator::harmonics;
 
@@ -221,7 +221,8 @@ impl Feature {
     /// Whether there can be such a feature.
     pub(crate) fn is_sound(&self) -> bool {
         match self {
-            Self::Input(_) | Self::Product(_) => true,
+            Self::Input(_) => true,
+            Self::Product(ids) => ids.len() <= MOST_FACTORS && ids.is_sorted(),
             Self::Step(Step { level, of, top, power, .. }) => {
                 (1..=*of).contains(level)
                     && *of as usize <= MOST_LEVELS

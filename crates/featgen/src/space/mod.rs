@@ -24,6 +24,7 @@ pub use feature::{Feature, Real, Step, Wave};
 pub use footprint::Footprint;
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_features, read_groups, read_tree};
+pub(crate) use groupfile::{groups_from_bytes, tree_from_bytes};
 pub use inputs::Inputs;
 pub use linear::LinearSpace;
 pub use poly::PolySpace;

@@ -1,10 +1,12 @@
 //! Data of any length, some rows at a time.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::idset::IdSet;
+use super::lists::LabelFile;
 use super::source::{Format, Source};
-use super::{Reader, Table, check_label_count, csv, npy, read_all_labels, svmlight};
+use super::{Reader, Table, csv, npy, svmlight};
 use crate::data::{Columns, Labels, Names, Sparse};
 use crate::error::{Error, Result};
 
@@ -28,13 +30,12 @@ use crate::error::{Error, Result};
 pub struct Batches {
     name: String,
     names: Names,
-    dimension: Option<u64>,
     rows: Rows,
     /// Values in a batch of dense data, about.
     size: usize,
-    threads: rayon::ThreadPool,
+    threads: Arc<rayon::ThreadPool>,
     /// Labels of a file of their own.
-    labels: Option<(String, Labels)>,
+    labels: Option<LabelFile>,
 }
 
 /// Some rows that follow each other.
@@ -64,7 +65,7 @@ impl Reader {
         self.batches_of(Source::open(path.as_ref())?)
     }
 
-    pub(super) fn batches_of(&self, mut source: Source) -> Result<Batches> {
+    pub(crate) fn batches_of(&self, mut source: Source) -> Result<Batches> {
         let name = source.name().to_owned();
         let rows = match source.format(self.label_column.is_some())? {
             Format::Svmlight { labelled } => {
@@ -80,18 +81,11 @@ impl Reader {
             Rows::Store(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) => Names::default(),
         };
-        let dimension = match &rows {
-            Rows::Svmlight(..) => None,
-            Rows::Csv(_) => Some(names.list().len() as u64),
-            Rows::Npy(array) => Some(array.columns() as u64),
-            Rows::Store(table) => Some(table.columns.dimension()),
-        };
-        let read = |path: &Path| Ok((path.display().to_string(), read_all_labels(path)?));
-        let labels = self.labels_file.as_deref().map(read).transpose()?;
-        if let (Rows::Npy(array), Some((file, labels))) = (&rows, &labels) {
-            check_label_count(file, labels, array.rows())?;
+        let labels = self.labels_file.as_deref().map(LabelFile::open).transpose()?;
+        if let (Rows::Npy(array), Some(labels)) = (&rows, &labels) {
+            labels.check_length(array.rows())?;
         }
-        Ok(Batches { name, names, dimension, rows, size: self.chunk, threads: self.pool()?, labels })
+        Ok(Batches { name, names, rows, size: self.chunk, threads: self.pool()?, labels })
     }
 }
 
@@ -108,7 +102,12 @@ impl Batches {
 
     /// How many features the data have; `None` where that is known only when all is read.
     pub fn dimension(&self) -> Option<u64> {
-        self.dimension
+        match &self.rows {
+            Rows::Svmlight(..) => None,
+            Rows::Csv(_) => Some(self.names.list().len() as u64),
+            Rows::Npy(array) => Some(array.columns() as u64),
+            Rows::Store(table) => Some(table.columns.dimension()),
+        }
     }
 
     /// Hands on all rows in order, up to the first error; those of text before a mistake come first. Columns that are not
@@ -120,16 +119,17 @@ impl Batches {
         mut each: impl FnMut(Batch) -> Result<(), E> + Send,
     ) -> Result<(), E> {
         let Self { rows, size, threads, labels, .. } = self;
-        let mut labelled = Labelled { given: labels, done: 0 };
+        let (mut labelled, mut first) = (Labelled { given: labels }, 0);
         let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>, mentioned: bool| {
-            let first = labelled.done;
             let labels = labelled.next(columns.rows(), inside)?;
             // Blank lines and comments alone make no batch.
             if columns.rows() == 0 {
                 return Ok(());
             }
             let has_wanted = mentioned || wanted.iter().any(|&id| columns.position(id).is_some());
-            each(Batch { columns, labels, first, has_wanted })
+            let batch = Batch { labels, first, has_wanted, columns };
+            first += batch.columns.rows();
+            each(batch)
         };
         match rows {
             Rows::Svmlight(source, options) => {
@@ -157,7 +157,7 @@ impl Batches {
         mut each: impl FnMut(Part, &Labels) -> Result<(), E> + Send,
     ) -> Result<(), E> {
         let Self { name, rows, threads, labels, .. } = self;
-        let mut labelled = Labelled { given: labels, done: 0 };
+        let mut labelled = Labelled { given: labels };
         let size = usize::try_from(entries).unwrap_or(usize::MAX);
         let mut hand_on = |part: Part, inside: Option<Labels>| {
             let rows = part.columns().rows();
@@ -201,25 +201,18 @@ impl Part {
 
 /// Labels of one batch after the other: those of a file of their own, where there is one.
 struct Labelled {
-    given: Option<(String, Labels)>,
-    done: usize,
+    given: Option<LabelFile>,
 }
 
 impl Labelled {
     fn next(&mut self, rows: usize, inside: Option<Labels>) -> Result<Labels> {
-        let first = self.done;
-        self.done += rows;
-        match &self.given {
-            Some((file, all)) if self.done > all.len() => {
-                let reason = format!("{} labels for at least {} instances", all.len(), self.done);
-                Err(Error::input(file.as_str(), reason))
-            }
-            Some((_, all)) => Ok(all.part(first..self.done)),
+        match &mut self.given {
+            Some(file) => file.next_of_many(rows),
             None => Ok(inside.unwrap_or_default()),
         }
     }
 
     fn end(self) -> Result<()> {
-        self.given.map_or(Ok(()), |(file, labels)| check_label_count(&file, &labels, self.done))
+        self.given.map_or(Ok(()), LabelFile::end)
     }
 }

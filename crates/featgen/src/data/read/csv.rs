@@ -10,7 +10,7 @@ use super::source::Source;
 use super::spellings::Spellings;
 use super::{number, quoted};
 use crate::data::{Columns, Dense, Labels, Layout, Names};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, reserve};
 
 /// Where labels stand.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl Rows {
             .delimiter(delimiter)
             .flexible(true)
             .has_headers(false)
-            .from_reader(PlainLines::new(source));
+            .from_reader(PlainLines::new(source, delimiter));
         let mut record = ByteRecord::new();
         let first = next(&mut reader, &mut record)?.unwrap_or(1);
         let header = Header::new(file, first, &record, label)?;
@@ -128,6 +128,7 @@ impl Rows {
 fn next(reader: &mut csv::Reader<PlainLines>, record: &mut ByteRecord) -> Result<Option<u64>> {
     loop {
         let before = reader.position().line();
+        reader.get_mut().taken = 0;
         match reader.read_byte_record(record) {
             Ok(false) => return Ok(None),
             Ok(true) if record.len() == 1 && record[0].trim_ascii().is_empty() => {}
@@ -145,9 +146,10 @@ fn line_ends(record: &ByteRecord) -> u64 {
 
 /// Text in which every line, the last one too, ends with `\n` alone: then lines can be counted. Carriage returns become
 /// blanks, which cells are rid of anyway. Lines are handed on whole, if they are not very long, so that whoever has read all
-/// that was handed on has begun no other line.
+/// that was handed on has begun no other line. A record that would take too much memory is refused.
 struct PlainLines {
     source: Source,
+    delimiter: u8,
     text: Vec<u8>,
     /// The bytes of the text that can be handed on; after them, a line begins.
     whole: Range<usize>,
@@ -155,15 +157,18 @@ struct PlainLines {
     ended: bool,
     failure: Option<io::Error>,
     handed_on: u64,
+    /// Bytes of memory that the record at hand takes, about: those of its text, and where each cell ends.
+    taken: usize,
 }
 
 /// Bytes that are read in one go, and of a line that are kept back.
 const READ_STEP: usize = 1 << 16;
 
 impl PlainLines {
-    fn new(source: Source) -> Self {
+    fn new(source: Source, delimiter: u8) -> Self {
         let (text, whole) = (Vec::new(), 0..0);
-        Self { source, text, whole, last: b'\n', ended: false, failure: None, handed_on: 0 }
+        let (last, ended, failure) = (b'\n', false, None);
+        Self { source, delimiter, text, whole, last, ended, failure, handed_on: 0, taken: 0 }
     }
 
     /// Reads on, if there is nothing to be handed on. Whether there then is, or never will be: `false` says that the source
@@ -216,7 +221,8 @@ impl Read for PlainLines {
         let read = (&self.text[self.whole.clone()]).read(out)?;
         self.whole.start += read;
         self.handed_on += read as u64;
-        Ok(read)
+        self.taken += read + size_of::<usize>() * memchr::memchr_iter(self.delimiter, &out[..read]).count();
+        if self.taken > self.source.longest_line() { Err(self.source.too_long()) } else { Ok(read) }
     }
 }
 
@@ -287,6 +293,7 @@ impl Header {
             let (found, expected) = (record.len(), self.names.len());
             return wrong(found.min(expected), format!("{found} cells where the header has {expected}"));
         }
+        reserve(values, cells.len(), &self.file)?;
         let mut label = None;
         for (k, cell) in cells.iter().map(|&k| (k, record[k].trim_ascii())) {
             let column = || format!("column {} ({})", k + 1, quoted(self.names[k].as_bytes()));

@@ -12,6 +12,8 @@
 mod batches;
 mod csv;
 mod idset;
+mod limits;
+pub(crate) mod lists;
 mod npy;
 mod number;
 mod pausing;
@@ -21,15 +23,16 @@ mod spellings;
 mod svmlight;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(crate) use self::batches::Part;
 pub use self::batches::{Batch, Batches};
 use self::source::Format;
 pub(crate) use self::source::Source;
-use self::spellings::Spellings;
 use super::store::Store;
 use super::{Columns, Dataset, Labels, Names};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
+use crate::threads;
 
 /// Bytes of text that one task parses, and values of a table or an array in a batch: small enough for what they leave to
 /// stay in the cache.
@@ -53,6 +56,7 @@ pub struct Reader {
     weights_file: Option<PathBuf>,
     require_labels: bool,
     threads: usize,
+    pool: Option<Arc<rayon::ThreadPool>>,
     chunk: usize,
 }
 
@@ -65,6 +69,7 @@ impl Default for Reader {
             weights_file: None,
             require_labels: true,
             threads: 0,
+            pool: None,
             chunk: CHUNK,
         }
     }
@@ -133,49 +138,62 @@ impl Reader {
         self.read_source(Source::open(path.as_ref())?)
     }
 
-    fn read_source(&self, mut source: Source) -> Result<Dataset> {
+    pub(crate) fn read_source(&self, mut source: Source) -> Result<Dataset> {
         let name = source.name().to_owned();
-        let given_names = self.given_names()?;
         let table = match source.format(self.label_column.is_some())? {
-            Format::Svmlight { labelled } => self.read_svmlight(source, labelled, given_names.as_ref())?,
-            Format::Csv { delimiter } => self.read_csv(source, delimiter)?,
-            Format::Store => self.open_store(&source)?,
-            Format::Npy => Table { columns: self.open_npy(source)?.read()?, labels: None, names: None },
+            Format::Svmlight { labelled } => self.read_svmlight(source, labelled)?,
+            Format::Csv { delimiter } => self.named(self.read_csv(source, delimiter)?)?,
+            Format::Store => self.named(self.open_store(&source)?)?,
+            Format::Npy => {
+                self.named(Table { columns: self.open_npy(source)?.read()?, labels: None, names: None })?
+            }
         };
         let rows = table.columns.rows();
         let labels = match &self.labels_file {
-            Some(path) => Some(read_labels(path, rows)?),
+            Some(path) => Some(lists::read_labels(path, rows)?),
             None => table.labels,
         };
         let labels = self.weighted(labels.unwrap_or_default(), rows)?;
-        let names = self.chosen_names(table.names, given_names, table.columns.dimension())?;
-        Ok(Dataset { columns: table.columns, labels, names, source: name })
+        Ok(Dataset { columns: table.columns, labels, names: table.names.unwrap_or_default(), source: name })
     }
 
-    /// The names of the file for them, if there is one.
+    /// All names of the file for them, if there is one, for data that do not say how many features there are.
     pub(crate) fn given_names(&self) -> Result<Option<Names>> {
-        self.names_file.as_deref().map(read_names).transpose()
+        let read = |path: &PathBuf| lists::read_names(Source::open_list(path)?, None);
+        self.names_file.as_ref().map(read).transpose()
     }
 
-    /// What features are called, if the data and a file say so.
-    pub(crate) fn chosen_names(
-        &self,
-        inside: Option<Names>,
-        given: Option<Names>,
-        dimension: u64,
-    ) -> Result<Names> {
-        match (inside, given) {
+    /// Those names, if they are as many as there turned out to be features.
+    pub(crate) fn checked_names(&self, given: Option<Names>, features: u64) -> Result<Names> {
+        let names = given.unwrap_or_default();
+        match (&self.names_file, names.list().len() as u64) {
+            (Some(path), given) if given != features => {
+                let reason = format!("{given} names for {features} features");
+                Err(Error::input(path.display().to_string().as_str(), reason))
+            }
+            _ => Ok(names),
+        }
+    }
+
+    /// What the features are called of data that say how many there are, and perhaps have names already.
+    pub(crate) fn names_of(&self, inside: Option<Names>, features: u64) -> Result<Names> {
+        match (inside, &self.names_file) {
             (Some(_), Some(_)) => Err(Error::parameter("names", "a table has its names in its header")),
             (Some(names), None) => Ok(names),
-            (None, Some(names)) => check_names(names, self.names_file.as_deref(), dimension),
+            (None, Some(path)) => lists::read_names(Source::open_list(path)?, Some(features)),
             (None, None) => Ok(Names::default()),
         }
+    }
+
+    fn named(&self, mut table: Table) -> Result<Table> {
+        table.names = Some(self.names_of(table.names, table.columns.dimension())?);
+        Ok(table)
     }
 
     /// The labels with the weights of the file for them, if there is one.
     pub(crate) fn weighted(&self, labels: Labels, rows: usize) -> Result<Labels> {
         let Some(path) = &self.weights_file else { return Ok(labels) };
-        let weights = read_weights(path, rows)?;
+        let weights = lists::read_weights(Source::open(path)?, rows)?;
         if labels.is_empty() {
             return Err(Error::parameter("weights", "instances without labels cannot be weighted"));
         }
@@ -194,15 +212,25 @@ impl Reader {
         self.require_labels && self.labels_file.is_none()
     }
 
-    fn pool(&self) -> Result<rayon::ThreadPool> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        pool.map_err(|e| Error::parameter("threads", e.to_string()))
+    fn pool(&self) -> Result<Arc<rayon::ThreadPool>> {
+        self.pool
+            .as_ref()
+            .map_or_else(|| Ok(Arc::new(threads::pool(self.threads)?)), |pool| Ok(Arc::clone(pool)))
     }
 
-    fn read_svmlight(&self, source: Source, labelled: bool, names: Option<&Names>) -> Result<Table> {
-        let options = self.svmlight_options(labelled, names.map_or(0, |names| names.list().len() as u64))?;
+    /// On these threads, which are there already.
+    pub(crate) fn on(mut self, pool: &Arc<rayon::ThreadPool>) -> Self {
+        self.pool = Some(Arc::clone(pool));
+        self
+    }
+
+    fn read_svmlight(&self, source: Source, labelled: bool) -> Result<Table> {
+        let given = self.given_names()?;
+        let named = given.as_ref().map_or(0, |names| names.list().len() as u64);
+        let options = self.svmlight_options(labelled, named)?;
         let (columns, labels) = self.pool()?.install(|| svmlight::read(source, options))?;
-        Ok(Table { columns: Box::new(columns), labels, names: None })
+        let names = Some(self.checked_names(given, columns.dimension())?);
+        Ok(Table { columns: Box::new(columns), labels, names })
     }
 
     fn svmlight_options(&self, labelled: bool, dimension: u64) -> Result<svmlight::Options> {
@@ -255,97 +283,6 @@ impl Reader {
         }
         npy::Array::open(source)
     }
-}
-
-fn check_names(names: Names, path: Option<&Path>, needed: u64) -> Result<Names> {
-    let given = names.list().len() as u64;
-    if given == needed {
-        return Ok(names);
-    }
-    let file = path.map_or_else(String::new, |path| path.display().to_string());
-    Err(Error::input(file.as_str(), format!("{given} names for {needed} features")))
-}
-
-fn read_names(path: &Path) -> Result<Names> {
-    let mut names = Vec::new();
-    for_each_text_line(Source::open(path)?, "name", |_, text| {
-        names.push(text.to_owned());
-        Ok(())
-    })?;
-    Ok(Names::shown(names))
-}
-
-fn read_labels(path: &Path, rows: usize) -> Result<Labels> {
-    let labels = read_all_labels(path)?;
-    check_label_count(&path.display().to_string(), &labels, rows)?;
-    Ok(labels)
-}
-
-fn check_label_count(file: &str, labels: &Labels, rows: usize) -> Result<()> {
-    match labels.len() == rows {
-        true => Ok(()),
-        false => Err(Error::input(file, format!("{} labels for {rows} instances", labels.len()))),
-    }
-}
-
-fn read_all_labels(path: &Path) -> Result<Labels> {
-    let mut source = Source::open(path)?;
-    if source.is_npy()? {
-        return npy::read_labels(source);
-    }
-    let name = source.name().to_owned();
-    let mut spellings = Spellings::default();
-    for_each_text_line(source, "label", |line, text| {
-        spellings.push(text).map_err(|reason| Error::input(Place::at(&name, line, 1), reason))
-    })?;
-    Ok(spellings.take())
-}
-
-fn read_weights(path: &Path, rows: usize) -> Result<Vec<f64>> {
-    let source = Source::open(path)?;
-    let name = source.name().to_owned();
-    let mut weights = Vec::new();
-    for_each_text_line(source, "weight", |line, text| {
-        match number::parse(text.as_bytes()).filter(|&weight| weight >= 0.0) {
-            Some(weight) => weights.push(weight),
-            None => {
-                let reason =
-                    format!("{} is not a weight: a finite number of at least 0", quoted(text.as_bytes()));
-                return Err(Error::input(Place::at(&name, line, 1), reason));
-            }
-        }
-        Ok(())
-    })?;
-    if weights.len() != rows {
-        return Err(Error::input(name.as_str(), format!("{} weights for {rows} instances", weights.len())));
-    }
-    Ok(weights)
-}
-
-/// Calls `each` with every line of a list, trimmed. Only the end of a list may be blank: `what` must stand on the others.
-fn for_each_text_line(
-    source: Source,
-    what: &str,
-    mut each: impl FnMut(u64, &str) -> Result<()>,
-) -> Result<()> {
-    let name = source.name().to_owned();
-    let mut blank = None;
-    source.for_each_line(|line, bytes| {
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            return Err(Error::input(Place::at(&name, line, 1), "not text in UTF-8"));
-        };
-        if text.trim().is_empty() {
-            blank.get_or_insert(line);
-            return Ok(());
-        }
-        match blank {
-            Some(line) => Err(Error::input(
-                Place::at(&name, line, 1),
-                format!("an empty line where a {what} is expected"),
-            )),
-            None => each(line, text.trim()),
-        }
-    })
 }
 
 /// A token as a message shows it: short, and without characters that a terminal would act on.

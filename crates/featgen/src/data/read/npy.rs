@@ -2,21 +2,25 @@
 
 use std::fs::File;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::{Mmap, MmapOptions};
-
 use super::source::Source;
 use super::spellings::Spellings;
-use crate::data::{Columns, Dense, Labels, Layout, Real};
-use crate::error::{Error, Result};
+use crate::data::mapped::Mapped;
+use crate::data::{Columns, Dense, Layout, Real};
+use crate::error::{Error, Result, reserve};
 
 /// What an array begins with.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Headers longer than this describe something else than numbers.
 const HEADER_LIMIT: usize = 1 << 16;
+
+/// Files up to this many bytes are surely held by memory: their pages are mapped in one go, which is cheaper than one by one.
+/// Pages of a larger one are read as they are needed and not before: an array may be larger than memory.
+const SMALL: u64 = 1 << 30;
 
 /// Values that are read in one go where an array is not mapped: a header may claim any size, the bytes must follow.
 const READ_STEP: usize = 1 << 17;
@@ -51,6 +55,10 @@ impl Array {
         };
         if rows == 0 {
             return Err(source.error("no instances"));
+        }
+        // They could be any number without taking a byte.
+        if columns == 0 {
+            return Err(source.error(format!("an array of shape {}: no features", header.shown_shape())));
         }
         let wide = match header.descr.as_str() {
             "<f4" => false,
@@ -99,7 +107,7 @@ impl Array {
         Ok(match self.mapped::<T>()? {
             Some(values) => Box::new(Dense::new(values, rows, columns, layout)?),
             None => {
-                let values = read_values::<T>(&mut self.source, rows * columns)?;
+                let values = read_values::<T>(&mut self.source, 0..rows * columns, rows * columns)?;
                 Box::new(Dense::new(values, rows, columns, layout)?)
             }
         })
@@ -121,7 +129,8 @@ impl Array {
             each(match &mapped {
                 Some(values) => Box::new(Dense::part(values.clone(), rows, columns, layout, part)?),
                 None => {
-                    let values = read_values::<T>(&mut self.source, part.len() * columns)?;
+                    let range = part.start * columns..part.end * columns;
+                    let values = read_values::<T>(&mut self.source, range, rows * columns)?;
                     Box::new(Dense::new(values, part.len(), columns, layout)?)
                 }
             })?;
@@ -130,10 +139,11 @@ impl Array {
     }
 
     /// The values of a plain file in which they are aligned.
-    fn mapped<T: Real>(&self) -> Result<Option<Mapped<T>>> {
+    fn mapped<T: Real>(&self) -> Result<Option<MappedValues<T>>> {
         let Some(path) = self.source.plain_file() else { return Ok(None) };
         let length = self.rows * self.columns;
-        let mapped = Mapped::<T>::new(path, self.begin, length).map_err(|e| self.source.read_error(e))?;
+        let mapped =
+            MappedValues::<T>::new(path, self.begin, length).map_err(|e| self.source.read_error(e))?;
         match mapped {
             Some(values) if values.as_ref().len() < length => {
                 Err(truncated(&self.source, values.as_ref().len(), length))
@@ -143,39 +153,73 @@ impl Array {
     }
 }
 
-/// Reads labels from an array of one dimension.
-pub(super) fn read_labels(mut source: Source) -> Result<Labels> {
-    let header = Header::read(&mut source)?;
-    let [length] = header.shape[..] else {
-        let reason = format!("labels of shape {}: one dimension is needed", header.shown_shape());
-        return Err(source.error(reason));
-    };
-    match header.descr.trim_start_matches(['<', '|']) {
-        "b1" => labels::<u8>(source, length),
-        "i1" => labels::<i8>(source, length),
-        "u1" => labels::<u8>(source, length),
-        "i2" => labels::<i16>(source, length),
-        "u2" => labels::<u16>(source, length),
-        "i4" => labels::<i32>(source, length),
-        "u4" => labels::<u32>(source, length),
-        "i8" => labels::<i64>(source, length),
-        "u8" => labels::<u64>(source, length),
-        "f4" => labels::<f32>(source, length),
-        "f8" => labels::<f64>(source, length),
-        _ => Err(source.error(unusable(&header.descr, "whole numbers, floats or booleans"))),
-    }
+/// Labels in an array of one dimension, of which some are read at a time.
+pub(super) struct LabelArray {
+    source: Source,
+    descr: String,
+    length: usize,
+    read: usize,
 }
 
-fn labels<T: bytemuck::Pod + std::fmt::Display>(mut source: Source, length: usize) -> Result<Labels> {
-    let mut spellings = Spellings::default();
-    for (k, value) in read_values::<T>(&mut source, length)?.iter().enumerate() {
-        let text = value.to_string();
-        if text == "NaN" {
-            return Err(source.error(format!("label {} is not a number", k + 1)));
-        }
-        spellings.push(&text).map_err(|reason| source.error(reason))?;
+impl LabelArray {
+    /// Reads the header.
+    pub(super) fn open(mut source: Source) -> Result<Self> {
+        let header = Header::read(&mut source)?;
+        let [length] = header.shape[..] else {
+            let reason = format!("labels of shape {}: one dimension is needed", header.shown_shape());
+            return Err(source.error(reason));
+        };
+        Ok(Self { source, descr: header.descr, length, read: 0 })
     }
-    Ok(spellings.take())
+
+    pub(super) fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// How many labels there are.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Adds the next labels; fewer if there are no more.
+    pub(super) fn next(&mut self, count: usize, spellings: &mut Spellings) -> Result<()> {
+        let count = count.min(self.length - self.read);
+        match self.descr.trim_start_matches(['<', '|']) {
+            "b1" => self.spell::<u8>(count, spellings),
+            "i1" => self.spell::<i8>(count, spellings),
+            "u1" => self.spell::<u8>(count, spellings),
+            "i2" => self.spell::<i16>(count, spellings),
+            "u2" => self.spell::<u16>(count, spellings),
+            "i4" => self.spell::<i32>(count, spellings),
+            "u4" => self.spell::<u32>(count, spellings),
+            "i8" => self.spell::<i64>(count, spellings),
+            "u8" => self.spell::<u64>(count, spellings),
+            "f4" => self.spell::<f32>(count, spellings),
+            "f8" => self.spell::<f64>(count, spellings),
+            _ => Err(self.source.error(unusable(&self.descr, "whole numbers, floats or booleans"))),
+        }
+    }
+
+    fn spell<T>(&mut self, count: usize, spellings: &mut Spellings) -> Result<()>
+    where
+        T: bytemuck::Pod + std::fmt::Display,
+    {
+        let end = self.read + count;
+        while self.read < end {
+            // Some at a time: a header may claim any number, and too many different ones are refused on the way.
+            let range = self.read..end.min(self.read + READ_STEP);
+            let values = read_values::<T>(&mut self.source, range, self.length)?;
+            for (k, value) in values.iter().enumerate() {
+                let text = value.to_string();
+                if text == "NaN" {
+                    return Err(self.source.error(format!("label {} is not a number", self.read + k + 1)));
+                }
+                spellings.push(&text).map_err(|reason| self.source.error(reason))?;
+            }
+            self.read += values.len();
+        }
+        Ok(())
+    }
 }
 
 fn unusable(descr: &str, needed: &str) -> String {
@@ -189,16 +233,18 @@ fn truncated(source: &Source, held: usize, needed: usize) -> Error {
     source.error(format!("the file is cut short: {held} values where the header says {needed}"))
 }
 
-/// Reads `length` values that follow the header.
-fn read_values<T: bytemuck::Pod>(source: &mut Source, length: usize) -> Result<Vec<T>> {
+/// Reads the values `range` of so many, which come next.
+fn read_values<T: bytemuck::Pod>(source: &mut Source, range: Range<usize>, of: usize) -> Result<Vec<T>> {
     let mut values: Vec<T> = Vec::new();
-    while values.len() < length {
+    while values.len() < range.len() {
         let begin = values.len();
-        values.resize(length.min(begin + READ_STEP), T::zeroed());
+        let end = range.len().min(begin + READ_STEP);
+        reserve(&mut values, end - begin, source.name())?;
+        values.resize(end, T::zeroed());
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values[begin..]);
         let read = source.read_fully(bytes)?;
         if read < bytes.len() {
-            return Err(truncated(source, begin + read / size_of::<T>(), length));
+            return Err(truncated(source, range.start + begin + read / size_of::<T>(), of));
         }
     }
     Ok(values)
@@ -206,17 +252,18 @@ fn read_values<T: bytemuck::Pod>(source: &mut Source, length: usize) -> Result<V
 
 /// Values in a file, as many as there are of the number asked for.
 #[derive(Clone)]
-struct Mapped<T> {
-    map: Arc<Mmap>,
+struct MappedValues<T> {
+    map: Arc<Mapped>,
     begin: usize,
     end: usize,
     element: PhantomData<T>,
 }
 
-impl<T: Real> Mapped<T> {
+impl<T: Real> MappedValues<T> {
     /// `None` where the values are not aligned in the file.
     fn new(path: &Path, begin: usize, length: usize) -> std::io::Result<Option<Self>> {
-        let map = Arc::new(map(&File::open(path)?)?);
+        let file = File::open(path)?;
+        let map = Arc::new(Mapped::file(&file, path, file.metadata()?.len() <= SMALL)?);
         let held = map.len().saturating_sub(begin) / size_of::<T>();
         let end = begin + length.min(held) * size_of::<T>();
         let aligned = begin.is_multiple_of(align_of::<T>());
@@ -224,25 +271,10 @@ impl<T: Real> Mapped<T> {
     }
 }
 
-impl<T: Real> AsRef<[T]> for Mapped<T> {
+impl<T: Real> AsRef<[T]> for MappedValues<T> {
     fn as_ref(&self) -> &[T] {
         bytemuck::cast_slice(&self.map[self.begin..self.end])
     }
-}
-
-/// Files up to this many bytes are surely held by memory: their pages are mapped in one go, which is cheaper than one by one.
-const SMALL: u64 = 1 << 30;
-
-/// Maps a file. Pages of a large one are read as they are needed and not before: an array may be larger than memory.
-#[allow(unsafe_code)]
-fn map(file: &File) -> std::io::Result<Mmap> {
-    let mut options = MmapOptions::new();
-    if file.metadata()?.len() <= SMALL {
-        options.populate();
-    }
-    // SAFETY: the map is only read, and any bytes are valid numbers. As with every mapped file, it is assumed that
-    // nobody shortens the file while it is in use: the system would stop the process.
-    unsafe { options.map(file) }
 }
 
 impl Header {

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::limits::{self, Limit, Refused, Stored};
 use super::npy;
 use super::pausing::{Pausing, standard_input};
 use crate::data::store;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, reserve};
 
 /// How many bytes at most are looked at to tell what a source holds.
 const HEAD_LIMIT: usize = 1 << 20;
@@ -20,8 +21,10 @@ const HEAD_STEP: usize = 1 << 16;
 /// Compression within compression is undone this often.
 const LAYERS: usize = 4;
 
-/// A line longer than this is taken for a file that is not text.
-const LINE_LIMIT: usize = 1 << 30;
+/// The largest window that the outermost of them may need if it is zstd, as a power of two: what `zstd --ultra` and `--long`
+/// make. Those within must do with less, or each would take as much.
+const WINDOW: u32 = 27;
+const INNER_WINDOW: u32 = 23;
 
 /// Line ends that follow the text of a chunk, so that a parser may look ahead without checking for the end.
 pub(super) const PADDING: usize = 64;
@@ -37,6 +40,7 @@ pub(crate) struct Source {
     /// Whether a pause followed the head.
     paused: bool,
     compressed: bool,
+    stored: Stored,
     /// The file itself, where its bytes are the source's.
     plain: Option<PathBuf>,
 }
@@ -55,40 +59,62 @@ pub(super) enum Format {
 }
 
 impl Source {
-    /// Opens a file, or standard input for `-`.
+    /// Opens a file with data, or standard input for `-`.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::open_within(path, limits::DATA)
+    }
+
+    /// The same of a file with names or groups: less may come out of it.
+    pub(crate) fn open_list(path: &Path) -> Result<Self> {
+        Self::open_within(path, limits::LISTS)
+    }
+
+    fn open_within(path: &Path, limit: Limit) -> Result<Self> {
         let name = path.display().to_string();
         let standard = name == "-";
         let file = if standard { standard_input() } else { File::open(path) };
         let file = file.map_err(|e| Error::io(&name, e))?;
         if !file.metadata().is_ok_and(|data| data.is_file()) {
-            return Self::layered(name, Box::new(Pausing::new(file)), None);
+            return Self::layered(name, Box::new(Pausing::new(file)), None, limit);
         }
-        Self::layered(name, Box::new(file), (!standard).then(|| path.to_owned()))
+        Self::layered(name, Box::new(file), (!standard).then(|| path.to_owned()), limit)
     }
 
     /// A source of these bytes, for tests.
-    #[cfg(test)]
     pub(crate) fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
-        Self::layered("test".into(), Box::new(Cursor::new(bytes.into())), None)
+        Self::layered("test".into(), Box::new(Cursor::new(bytes.into())), None, limits::DATA)
     }
 
-    fn layered(name: String, bytes: Box<dyn Read + Send>, plain: Option<PathBuf>) -> Result<Self> {
-        let (head, taken) = (Vec::new(), 0);
-        let mut source =
-            Self { name, bytes, head, taken, ended: false, paused: false, compressed: false, plain };
+    /// The same for names or groups.
+    pub(crate) fn list_from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::layered("test".into(), Box::new(Cursor::new(bytes.into())), None, limits::LISTS)
+    }
+
+    fn layered(
+        name: String,
+        bytes: Box<dyn Read + Send>,
+        plain: Option<PathBuf>,
+        limit: Limit,
+    ) -> Result<Self> {
+        let stored = Stored::default();
+        let bytes = Box::new(stored.counted(bytes));
+        let (head, taken, ended, paused, compressed) = (Vec::new(), 0, false, false, false);
+        let mut source = Self { name, bytes, head, taken, ended, paused, compressed, stored, plain };
         source.look(4)?;
-        for _ in 0..LAYERS {
+        for layer in 0..LAYERS {
             let gzip = source.head.starts_with(&[0x1f, 0x8b]);
             let zstd = source.head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
             if !gzip && !zstd {
                 break;
             }
             let compressed = Cursor::new(std::mem::take(&mut source.head)).chain(source.bytes);
+            // What is within is limited as well: it may be no text but more layers, without an end.
             source.bytes = if gzip {
-                Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 17, compressed)))
+                let bytes = MultiGzDecoder::new(BufReader::with_capacity(1 << 17, compressed));
+                Box::new(source.stored.limited(bytes, limit))
             } else {
-                Box::new(zstd::Decoder::new(compressed).map_err(|e| Error::io(&source.name, e))?)
+                let bytes = zstd_decoder(compressed, if layer == 0 { WINDOW } else { INNER_WINDOW });
+                Box::new(source.stored.limited(bytes.map_err(|e| Error::io(&source.name, e))?, limit))
             };
             source.plain = None;
             source.compressed = true;
@@ -122,14 +148,26 @@ impl Source {
         Error::input(self.name.as_str(), reason)
     }
 
-    /// A line is longer than any text's.
-    fn too_long(&self) -> Error {
-        self.error(format!("a line of more than {} MiB: this is not text", LINE_LIMIT >> 20))
+    /// The longest line that is read as yet: see [`limits`].
+    pub(super) fn longest_line(&self) -> usize {
+        self.stored.longest_line()
     }
 
-    /// What a failure to read means: a refusal of the system, or damage that a decompressor found.
+    /// A line is longer than that.
+    pub(super) fn too_long(&self) -> io::Error {
+        Refused::error(self.stored.too_long())
+    }
+
+    /// What a failure to read means: a refusal of the system or of our own, or damage that a decompressor found.
     pub(crate) fn read_error(&self, error: io::Error) -> Error {
-        if self.compressed && error.raw_os_error().is_none() {
+        if let Some(reason) = Refused::reason(&error) {
+            self.error(reason)
+        } else if error.to_string().contains("too much memory") {
+            self.error(format!(
+                "zstd with a window of more than {} MiB: compress with less",
+                (1 << WINDOW) >> 20
+            ))
+        } else if self.compressed && error.raw_os_error().is_none() {
             self.error(format!("the compressed data are damaged or incomplete ({error})"))
         } else {
             Error::io(&self.name, error)
@@ -231,22 +269,75 @@ impl Source {
 
     /// Calls `each` with every line and its number, from 1, without the line's end.
     pub(crate) fn for_each_line(self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
-        let mut reader = BufReader::with_capacity(1 << 16, self);
-        let mut line = Vec::new();
-        for number in 1.. {
-            line.clear();
-            let read = reader.by_ref().take(LINE_LIMIT as u64).read_until(b'\n', &mut line);
-            if read.map_err(|e| reader.get_ref().read_error(e))? == 0 {
-                break;
-            }
-            if line.len() == LINE_LIMIT && !line.ends_with(b"\n") {
-                return Err(reader.get_ref().too_long());
-            }
-            let text = line.strip_suffix(b"\n").unwrap_or(&line);
-            each(number, text.strip_suffix(b"\r").unwrap_or(text))?;
+        let mut lines = Lines::new(self);
+        while let Some((number, line)) = lines.next()? {
+            each(number, line)?;
         }
         Ok(())
     }
+
+    /// All of it, as long as a line may be.
+    pub(crate) fn read_text(mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        loop {
+            let room = self.longest_line().saturating_sub(bytes.len()) as u64;
+            let read = (&mut self).take(room).read_to_end(&mut bytes).map_err(|e| self.read_error(e))?;
+            if (read as u64) < room {
+                return Ok(bytes);
+            }
+            if self.longest_line() <= bytes.len() {
+                return Err(self.read_error(self.too_long()));
+            }
+        }
+    }
+}
+
+/// The lines of a source, one after the other.
+pub(super) struct Lines {
+    reader: BufReader<Source>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl Lines {
+    pub(super) fn new(source: Source) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 16, source), line: Vec::new(), number: 0 }
+    }
+
+    /// The source's name.
+    pub(super) fn name(&self) -> &str {
+        self.reader.get_ref().name()
+    }
+
+    /// The next line and its number, from 1, without the line's end.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
+        let Self { reader, line, number } = self;
+        line.clear();
+        loop {
+            let room = reader.get_ref().longest_line().saturating_sub(line.len());
+            let read = reader.by_ref().take(room as u64).read_until(b'\n', line);
+            let read = read.map_err(|e| reader.get_ref().read_error(e))?;
+            if line.ends_with(b"\n") || read < room {
+                break;
+            }
+            let source = reader.get_ref();
+            if source.longest_line() <= line.len() {
+                return Err(source.read_error(source.too_long()));
+            }
+        }
+        if line.is_empty() {
+            return Ok(None);
+        }
+        *number += 1;
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        Ok(Some((*number, text.strip_suffix(b"\r").unwrap_or(text))))
+    }
+}
+
+fn zstd_decoder<R: Read>(compressed: R, window: u32) -> io::Result<impl Read + use<R>> {
+    let mut decoder = zstd::Decoder::new(compressed)?;
+    decoder.window_log_max(window)?;
+    Ok(decoder)
 }
 
 impl Read for Source {
@@ -344,7 +435,7 @@ impl Chunks {
     /// The next chunk, in the memory of `buffer`. One before a pause may be smaller, or empty.
     pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Result<Option<Chunk>> {
         let mut filled = self.carried.len();
-        buffer.resize(buffer.len().max(filled + self.size + PADDING), 0);
+        self.resize(&mut buffer, filled + self.size + PADDING)?;
         buffer[..filled].copy_from_slice(&self.carried);
         let mut target = filled + self.size;
         while !self.ended {
@@ -358,12 +449,13 @@ impl Chunks {
                 self.carried.extend_from_slice(&buffer[length..filled]);
                 return Ok(Some(self.chunk(buffer, length, pause)));
             }
-            if filled > LINE_LIMIT {
-                return Err(self.source.too_long());
+            let longest = self.source.longest_line();
+            if filled > longest {
+                return Err(self.source.read_error(self.source.too_long()));
             }
             if filled == target {
-                target = 2 * filled.max(self.size);
-                buffer.resize(buffer.len().max(target + PADDING), 0);
+                target = (2 * filled.max(self.size)).min(longest + 1);
+                self.resize(&mut buffer, target + PADDING)?;
             }
         }
         if let Some(error) = self.failure.take() {
@@ -391,6 +483,14 @@ impl Chunks {
             }
         }
         Halt::Full
+    }
+
+    /// Makes a buffer at least so long.
+    fn resize(&self, buffer: &mut Vec<u8>, length: usize) -> Result<()> {
+        let more = length.saturating_sub(buffer.len());
+        reserve(buffer, more, self.source.name())?;
+        buffer.resize(buffer.len() + more, 0);
+        Ok(())
     }
 
     fn chunk(&mut self, mut buffer: Vec<u8>, length: usize, pause: bool) -> Chunk {

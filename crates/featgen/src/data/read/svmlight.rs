@@ -15,6 +15,7 @@ use super::{number, quoted};
 use crate::data::build::{Block, Builder, few_columns};
 use crate::data::{Labels, Sparse};
 use crate::error::{Error, Place, Result};
+use crate::threads;
 
 /// How rows begin.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +83,7 @@ fn parse<E: From<Error>>(
     let (full, chunks) = mpsc::sync_channel(tasks);
     let (recycle, empty) = mpsc::channel::<Vec<u8>>();
     std::thread::scope(|scope| {
-        scope.spawn(move || {
+        let read_on = move || {
             let mut cutter = Chunks::new(source, options.chunk);
             while let Some(chunk) = cutter.next(empty.try_recv().unwrap_or_default()).transpose() {
                 let failed = chunk.is_err();
@@ -91,7 +92,8 @@ fn parse<E: From<Error>>(
                     break;
                 }
             }
-        });
+        };
+        std::thread::Builder::new().spawn_scoped(scope, read_on).map_err(|e| threads::failure(&e))?;
         parse_all(chunks, recycle, tasks, reading, number, each)
     })
 }

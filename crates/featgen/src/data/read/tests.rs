@@ -746,11 +746,82 @@ mod batches {
     #[test]
     fn labels_of_a_file_must_be_as_many() {
         let text = "1:1\n".repeat(20);
-        for (count, said) in [(7, "7 labels for at least "), (30, "30 labels for 20 instances")] {
+        for (count, said) in [(7, "7 labels for at least "), (30, "more than 20 labels for 20 instances")] {
             let given = file("1\n".repeat(count));
             let reader = Reader { chunk: 8, ..Reader::new().require_labels(false).labels_file(given.path()) };
             let error = together(&reader, Source::from_bytes(text.as_str()).unwrap(), &[0]).unwrap_err();
             assert!(error.to_string().contains(said), "{error}");
         }
     }
+}
+
+mod limits {
+    use super::*;
+
+    /// So many MiB of a text over and over, compressed twice.
+    fn bomb(head: &[u8], repeated: &[u8], size: usize) -> Vec<u8> {
+        let text = [head, &repeated.repeat((size << 20) / repeated.len())].concat();
+        zstd(&zstd(&text))
+    }
+
+    #[test]
+    fn what_comes_out_is_bounded_by_what_went_in() {
+        let said = fault(bomb(b"1 1:1\n", b"-1\n", 70));
+        assert!(said.contains("compressed bytes make more than 64 MiB"), "{said}");
+        let said = fault(bomb(b"1 1:", b"1", 40));
+        assert!(said.contains("compressed bytes make a line of more than 32 MiB"), "{said}");
+        let table = bomb(b"a,y\n", b"1", 40);
+        let said = read_with(&Reader::new().label_column("y"), table).map(drop).unwrap_err().to_string();
+        assert!(said.contains("compressed bytes make a line of more than 32 MiB"), "{said}");
+        let names = file(bomb(b"", b"x\n", 10));
+        let said = read_with(&Reader::new().names_file(names.path()), "1 1:1\n2 1:2\n");
+        let said = said.map(drop).unwrap_err().to_string();
+        assert!(said.contains("compressed bytes make more than 8 MiB"), "{said}");
+    }
+
+    /// Frames that hold nothing take time without end, though nothing comes out.
+    #[test]
+    fn layers_within_are_bounded_too() {
+        let empty = zstd(b"");
+        let said = fault(zstd(&empty.repeat((70 << 20) / empty.len())));
+        assert!(said.contains("compressed bytes make more than 64 MiB"), "{said}");
+    }
+
+    #[test]
+    fn large_files_may_have_long_lines() {
+        // Hardly compressible: 40 MiB of a line that is not much shorter in the file.
+        let mut state = 1u64;
+        let mut line = b"1".to_vec();
+        for index in 1u64.. {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            line.extend(format!(" {index}:0.{}", state >> 11).bytes());
+            if line.len() > 40 << 20 {
+                break;
+            }
+        }
+        line.extend(b"\n-1 1:1\n");
+        assert_eq!(read(zstd(&line)).unwrap().columns.rows(), 2);
+    }
+
+    #[test]
+    fn only_as_many_names_are_read_as_needed() {
+        let header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1), }";
+        let header = [header.as_slice(), &[b' '; 58], b"\n"].concat();
+        let array = [b"\x93NUMPY\x01\x00".as_slice(), &[header.len() as u8, 0], &header, &[0; 16]].concat();
+        let names = file(bomb(b"", b"x\n", 7));
+        let reader = Reader::new().require_labels(false).names_file(names.path());
+        let said = read_with(&reader, array).map(drop).unwrap_err().to_string();
+        assert!(said.ends_with(": more than 1 names for 1 features"), "{said}");
+    }
+
+    #[test]
+    fn windows_of_zstd_are_bounded() {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(28).unwrap();
+        encoder.write_all(SMALL_TEXT).unwrap();
+        let said = fault(encoder.finish().unwrap());
+        assert!(said.contains("zstd with a window of more than 128 MiB"), "{said}");
+    }
+
+    const SMALL_TEXT: &[u8] = b"1 1:1\n-1 2:1\n";
 }

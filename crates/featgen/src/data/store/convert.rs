@@ -90,9 +90,10 @@ pub fn convert(
     check_outputs(&inputs, &[("the store", to)])?;
     let file = WholeFile::create(to)?;
     let entries = (options.memory / BYTES_PER_ENTRY).max(1 << 12);
-    let given = reader.given_names()?;
     let batches = reader.batches(from)?;
     let inside = Some(batches.names().clone()).filter(|names| !names.list().is_empty());
+    let known = batches.dimension().map(|features| reader.names_of(inside, features)).transpose()?;
+    let given = if known.is_none() { reader.given_names()? } else { None };
     let mut gathered = Gathered::new(to, given.as_ref().map_or(0, |names| names.list().len() as u64));
     batches.for_each_part(entries, |part, labels| {
         gathered.take(part, labels)?;
@@ -103,7 +104,10 @@ pub fn convert(
         return Err(Error::Data(format!("{} rows: at most {} are supported", gathered.rows, u32::MAX)));
     }
     let labels = reader.weighted(gathered.labels.take(), gathered.rows as usize)?;
-    let names = reader.chosen_names(inside, given, gathered.dimension)?;
+    let names = match known {
+        Some(names) => names,
+        None => reader.checked_names(given, gathered.dimension)?,
+    };
     gathered.write(file, options, &labels, &names, progress)
 }
 

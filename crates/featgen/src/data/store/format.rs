@@ -118,6 +118,11 @@ impl Index {
     }
 }
 
+/// Rows that a store may have however small it is, and for each of its bytes. Rows without values and labels take no bytes,
+/// but memory when predictions are made for them.
+const FEW_ROWS: u64 = 1 << 24;
+const ROWS_PER_BYTE: u64 = 16;
+
 /// How row numbers are kept where there are so many rows.
 pub(super) fn row_width(rows: u64) -> Width {
     Width::of(rows.saturating_sub(1))
@@ -170,9 +175,16 @@ pub(super) fn index(file: &[u8]) -> Result<Index, String> {
         let (rows, bytes) = (index.rows, index.row_bytes.bytes());
         return Err(format!("a strange store: {bytes} bytes are too few for the numbers of {rows} rows"));
     }
+    let most = (file.len() as u64).saturating_mul(ROWS_PER_BYTE).max(FEW_ROWS);
+    if index.rows > most.min(u32::MAX.into()) {
+        let (rows, bytes) = (index.rows, file.len());
+        return Err(format!("a strange store: {rows} rows in {bytes} bytes"));
+    }
     let mut extents: Vec<Range<u64>> = Vec::new();
     for section in index.sections() {
-        extents.push(section.extent().ok_or_else(incomplete)?);
+        // An empty array may be anywhere, but not beyond the others.
+        let extent = section.extent().filter(|extent| extent.end <= offset);
+        extents.push(extent.ok_or_else(incomplete)?);
     }
     extents.retain(|extent| !extent.is_empty());
     extents.sort_unstable_by_key(|extent| extent.start);

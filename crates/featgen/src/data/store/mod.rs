@@ -8,18 +8,19 @@ mod format;
 mod runs;
 mod write;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
 use bytemuck::Pod;
-use memmap2::Mmap;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
+use super::mapped::Mapped;
 use super::width::Width;
 use super::{Column, ColumnView, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
 use crate::error::{Error, Result};
@@ -33,7 +34,7 @@ const CHECKED: &str = "checked when the store was opened";
 
 /// A store, open and checked.
 pub struct Store {
-    map: Mmap,
+    map: Mapped,
     index: Index,
     /// The position of each shard's first column, and one more than the last.
     starts: Vec<usize>,
@@ -53,11 +54,17 @@ impl Store {
         let path = path.as_ref();
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| Error::io(&name, e))?;
-        let map = map(&file).map_err(|e| Error::io(&name, e))?;
+        let map = Mapped::file(&file, path, false).map_err(|e| Error::io(&name, e))?;
         Self::over(map).map_err(|reason| Error::input(name.as_str(), reason))
     }
 
-    fn over(map: Mmap) -> Result<Self, String> {
+    /// A store of these bytes, for tests.
+    pub(crate) fn open_bytes(bytes: &[u8]) -> Result<Self> {
+        let map = Mapped::memory(bytes).map_err(|e| Error::io("test", e))?;
+        Self::over(map).map_err(|reason| Error::input("test", reason))
+    }
+
+    fn over(map: Mapped) -> Result<Self, String> {
         if cfg!(target_endian = "big") {
             return Err("stores are read on little-endian machines only".into());
         }
@@ -216,6 +223,8 @@ impl Store {
         let Some(section) = &self.index.labels else { return Some(Labels::default()) };
         let codes: &[u32] = self.array(section)?;
         let rows = usize::try_from(self.index.rows).ok()?;
+        let classes: HashSet<&String> = self.index.classes.iter().collect();
+        (classes.len() == self.index.classes.len()).then_some(())?;
         let known = codes.iter().all(|&code| (code as usize) < self.index.classes.len());
         (codes.len() == rows && known).then_some(())?;
         let labels = Labels::from_classes(self.index.classes.clone(), codes.to_vec());
@@ -340,11 +349,4 @@ impl Columns for Store {
     fn largest(&self) -> f64 {
         (0..self.shards()).map(|s| self.with(s, |columns| columns.largest())).fold(0.0, f64::max)
     }
-}
-
-#[allow(unsafe_code)]
-fn map(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: the map is only read, and any bytes are valid numbers. As with every mapped file, it is assumed that nobody
-    // shortens or changes the file while it is in use; featgen itself replaces files and never changes them.
-    unsafe { Mmap::map(file) }
 }

@@ -59,10 +59,7 @@ impl Machine {
         }
         let source = labels;
         let labels = labels.binary(self.cost, &self.class_weights)?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads)
-            .build()
-            .map_err(|e| Error::parameter("threads", e.to_string()))?;
+        let pool = crate::threads::pool(self.threads)?;
         let run = Run {
             machine: self,
             space,

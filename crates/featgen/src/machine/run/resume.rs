@@ -7,7 +7,7 @@ use crate::data::{Binary, Labels};
 use crate::error::{Error, Result};
 use crate::machine::Observer;
 use crate::machine::checkpoint::{Checkpoint, Progress, Saved};
-use crate::model::Round;
+use crate::model::{Certificate, Round};
 use crate::space::Candidate;
 use crate::subproblem::State;
 
@@ -88,7 +88,11 @@ impl Run<'_> {
         let terms = self.held.terms.len();
         let sound = |round: &Round| {
             let paired = round.terms.len() == round.weights.len();
-            paired && round.is_finite() && round.terms.iter().all(|&t| t < terms)
+            let known = round.terms.iter().all(|&t| t < terms);
+            let weighty = || round.terms.iter().zip(&round.weights).filter(|(_, weight)| **weight != 0.0);
+            let Round { objective, lower_bound, .. } = *round;
+            (paired && known && round.is_finite() && Certificate { objective, lower_bound }.is_sound())
+                && self.held.candidates_of(weighty().map(|(&t, _)| t)) == round.selected
         };
         let ordered = progress.rounds.iter().zip(1..).all(|(round, k)| round.round == k);
         let unraised = progress.unraised.as_ref().filter(|r| !(1..=progress.rounds.len()).contains(&r.round));

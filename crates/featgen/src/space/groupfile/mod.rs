@@ -40,7 +40,7 @@ pub enum TreeFormat {
 
 /// Reads groups from a file of lists. With `singletons`, features in no group become groups of one.
 pub fn read_groups(path: impl AsRef<Path>, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
-    groups_from(Source::open(path.as_ref())?, inputs, singletons)
+    groups_from(Source::open_list(path.as_ref())?, inputs, singletons)
 }
 
 fn groups_from(mut source: Source, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
@@ -55,9 +55,19 @@ fn groups_from(mut source: Source, inputs: &Inputs<'_>, singletons: bool) -> Res
     Ok(groups)
 }
 
+/// Groups of lists in memory, for fuzzing.
+pub(crate) fn groups_from_bytes(bytes: &[u8], inputs: &Inputs<'_>) -> Result<Groups> {
+    groups_from(Source::list_from_bytes(bytes)?, inputs, false)
+}
+
+/// Likewise of a tree.
+pub(crate) fn tree_from_bytes(bytes: &[u8], inputs: &Inputs<'_>, format: Option<TreeFormat>) -> Result<Tree> {
+    tree_from(Source::list_from_bytes(bytes)?, inputs, format, true)
+}
+
 /// Reads a list of features, written as in groups, on any number of lines; returns the ids of those that occur.
 pub fn read_features(path: impl AsRef<Path>, inputs: &Inputs<'_>) -> Result<Vec<u64>> {
-    let source = Source::open(path.as_ref())?;
+    let source = Source::open_list(path.as_ref())?;
     let mut members = Members::new(inputs, source.name());
     let mut ids = Vec::new();
     for_each_line(source, |line, text| {
@@ -80,7 +90,7 @@ pub fn read_tree(
     format: Option<TreeFormat>,
     singletons: bool,
 ) -> Result<Tree> {
-    tree_from(Source::open(path.as_ref())?, inputs, format, singletons)
+    tree_from(Source::open_list(path.as_ref())?, inputs, format, singletons)
 }
 
 fn tree_from(

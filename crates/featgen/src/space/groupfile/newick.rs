@@ -3,7 +3,6 @@
 //! and numbers in place of inner names (they tell how sure somebody is of a branch) are skipped.
 
 use std::collections::HashMap;
-use std::io::Read;
 
 use super::{Members, put};
 use crate::data::read::{Source, quoted};
@@ -29,17 +28,23 @@ impl Node {
     }
 }
 
-pub(super) fn read(mut source: Source, inputs: &Inputs<'_>) -> Result<TreeBuilder> {
+/// Nodes that a tree may have beside a few for each feature: brackets within brackets cost a byte each in the file, and much
+/// more in memory.
+const MOST_NODES: u64 = 1 << 20;
+const NODES_PER_FEATURE: u64 = 4;
+
+pub(super) fn read(source: Source, inputs: &Inputs<'_>) -> Result<TreeBuilder> {
     let file = source.name().to_owned();
-    let mut bytes = Vec::new();
-    source.read_to_end(&mut bytes).map_err(|e| source.read_error(e))?;
+    let bytes = source.read_text()?;
     let place = |at: usize| {
         let (line, column) = locate(&bytes, at);
         Place::at(&file, line, column)
     };
     let error = |at: usize, reason: String| Error::input(place(at), reason);
     let text = std::str::from_utf8(&bytes).map_err(|e| error(e.valid_up_to(), "not text in UTF-8".into()))?;
-    let nodes = Parser { text, at: 0 }.parse().map_err(|(at, reason)| error(at, reason))?;
+    let most = inputs.dimension().saturating_mul(NODES_PER_FEATURE).saturating_add(MOST_NODES);
+    let most = usize::try_from(most).unwrap_or(usize::MAX).min(u32::MAX as usize);
+    let nodes = Parser { text, at: 0, most }.parse().map_err(|(at, reason)| error(at, reason))?;
     let leaves = leaves(&nodes);
     let mut members = Members::new(inputs, &file);
     let mut builder = TreeBuilder::over(inputs)?;
@@ -101,6 +106,8 @@ fn locate(bytes: &[u8], at: usize) -> (u64, u64) {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// How many nodes there may be.
+    most: usize,
 }
 
 /// Whether an inner label only says how sure somebody is of a branch, perhaps by several measures: `95`, `0.9/100`.
@@ -120,6 +127,9 @@ impl Parser<'_> {
             // A subtree begins: a leaf or an opening bracket.
             let at = self.skip_blanks()?;
             let parent = open.last().copied();
+            if nodes.len() == self.most {
+                return Err((at, format!("more than {} nodes: too many for the features", self.most)));
+            }
             if self.eat(b'(') {
                 open.push(nodes.len() as u32);
                 nodes.push(Node { parent, label: None, at, leaf: false });

@@ -1,0 +1,191 @@
+//! Files with one thing a line: names, labels, weights. No more of them is read than is needed.
+
+use std::path::Path;
+
+use super::source::{Lines, Source};
+use super::spellings::Spellings;
+use super::{npy, number, quoted};
+use crate::data::{Labels, Names};
+use crate::error::{Error, Place, Result};
+
+/// Reads names; `features` is how many there must be, where that is known.
+pub(crate) fn read_names(source: Source, features: Option<u64>) -> Result<Names> {
+    let mut lines = TextLines::new(source, "name");
+    let mut names = Vec::new();
+    while let Some((_, text)) = lines.next()? {
+        names.push(text.to_owned());
+        if let Some(features) = features.filter(|&features| names.len() as u64 > features) {
+            return Err(lines.error(format!("more than {features} names for {features} features")));
+        }
+    }
+    let given = names.len() as u64;
+    match features.filter(|&features| given != features) {
+        Some(features) => Err(lines.error(format!("{given} names for {features} features"))),
+        None => Ok(Names::shown(names)),
+    }
+}
+
+/// Reads the weights of so many rows.
+pub(crate) fn read_weights(source: Source, rows: usize) -> Result<Vec<f64>> {
+    let mut lines = TextLines::new(source, "weight");
+    let mut weights = Vec::new();
+    while let Some((line, text)) = lines.next()? {
+        let Some(weight) = number::parse(text.as_bytes()).filter(|&weight| weight >= 0.0) else {
+            let reason =
+                format!("{} is not a weight: a finite number of at least 0", quoted(text.as_bytes()));
+            return Err(Error::input(Place::at(lines.name(), line, 1), reason));
+        };
+        if weights.len() == rows {
+            return Err(lines.error(format!("more than {rows} weights for {rows} instances")));
+        }
+        weights.push(weight);
+    }
+    match weights.len() == rows {
+        true => Ok(weights),
+        false => Err(lines.error(format!("{} weights for {rows} instances", weights.len()))),
+    }
+}
+
+/// Reads the labels of so many rows.
+pub(crate) fn read_labels(path: &Path, rows: usize) -> Result<Labels> {
+    let mut file = LabelFile::open(path)?;
+    file.check_length(rows)?;
+    let labels = file.next(rows)?;
+    if labels.len() < rows {
+        return Err(file.error(format!("{} labels for {rows} instances", labels.len())));
+    }
+    file.end()?;
+    Ok(labels)
+}
+
+/// A file of labels, one a line or a one-dimensional array, of which some are read at a time.
+pub(crate) struct LabelFile {
+    labels: Form,
+    spellings: Spellings,
+    /// How many were read.
+    read: usize,
+}
+
+enum Form {
+    Text(TextLines),
+    Array(npy::LabelArray),
+}
+
+impl LabelFile {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::of(Source::open(path)?)
+    }
+
+    pub(crate) fn of(mut source: Source) -> Result<Self> {
+        let labels = match source.is_npy()? {
+            true => Form::Array(npy::LabelArray::open(source)?),
+            false => Form::Text(TextLines::new(source, "label")),
+        };
+        Ok(Self { labels, spellings: Spellings::default(), read: 0 })
+    }
+
+    fn name(&self) -> &str {
+        match &self.labels {
+            Form::Text(lines) => lines.name(),
+            Form::Array(array) => array.name(),
+        }
+    }
+
+    fn error(&self, reason: String) -> Error {
+        Error::input(self.name(), reason)
+    }
+
+    /// Whether there are labels for so many rows, where that is known before they are read.
+    pub(crate) fn check_length(&self, rows: usize) -> Result<()> {
+        match &self.labels {
+            Form::Array(array) if array.length() != rows => {
+                Err(self.error(format!("{} labels for {rows} instances", array.length())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The labels of the next rows; fewer if there are no more. Classes are those that were met so far.
+    fn next(&mut self, rows: usize) -> Result<Labels> {
+        match &mut self.labels {
+            Form::Array(array) => array.next(rows, &mut self.spellings)?,
+            Form::Text(lines) => {
+                for _ in 0..rows {
+                    let Some((line, text)) = lines.next()? else { break };
+                    let pushed = self.spellings.push(text);
+                    pushed.map_err(|reason| Error::input(Place::at(lines.name(), line, 1), reason))?;
+                }
+            }
+        }
+        let labels = self.spellings.take();
+        self.read += labels.len();
+        Ok(labels)
+    }
+
+    /// The labels of the next rows, after which others may come.
+    pub(crate) fn next_of_many(&mut self, rows: usize) -> Result<Labels> {
+        let needed = self.read + rows;
+        let labels = self.next(rows)?;
+        match self.read == needed {
+            true => Ok(labels),
+            false => Err(self.error(format!("{} labels for at least {needed} instances", self.read))),
+        }
+    }
+
+    /// All rows have come: there must be no more labels.
+    pub(crate) fn end(mut self) -> Result<()> {
+        self.check_length(self.read)?;
+        if let Form::Text(lines) = &mut self.labels
+            && lines.next()?.is_some()
+        {
+            let rows = self.read;
+            return Err(lines.error(format!("more than {rows} labels for {rows} instances")));
+        }
+        Ok(())
+    }
+}
+
+/// The lines of a list, trimmed. Only its end may be blank.
+struct TextLines {
+    lines: Lines,
+    /// The line at hand.
+    text: String,
+    /// What stands on a line, for messages.
+    what: &'static str,
+}
+
+impl TextLines {
+    fn new(source: Source, what: &'static str) -> Self {
+        Self { lines: Lines::new(source), text: String::new(), what }
+    }
+
+    fn name(&self) -> &str {
+        self.lines.name()
+    }
+
+    fn error(&self, reason: String) -> Error {
+        Error::input(self.name(), reason)
+    }
+
+    /// The next line and its number, from 1.
+    fn next(&mut self) -> Result<Option<(u64, &str)>> {
+        let mut blank = None;
+        loop {
+            let Some((number, bytes)) = self.lines.next()? else { return Ok(None) };
+            let Ok(text) = std::str::from_utf8(bytes) else {
+                return Err(Error::input(Place::at(self.name(), number, 1), "not text in UTF-8"));
+            };
+            if text.trim().is_empty() {
+                blank.get_or_insert(number);
+                continue;
+            }
+            if let Some(blank) = blank {
+                let reason = format!("an empty line where a {} is expected", self.what);
+                return Err(Error::input(Place::at(self.name(), blank, 1), reason));
+            }
+            self.text.clear();
+            self.text.push_str(text.trim());
+            return Ok(Some((number, &self.text)));
+        }
+    }
+}
