@@ -48,6 +48,7 @@ pub(crate) fn watch(flag: &Arc<AtomicBool>) {
 
 /// Makes Ctrl-C (or a request to terminate) end the program at once, and leave nothing half-written.
 pub(crate) fn remove_at_end(unfinished: &Path) {
+    featgen::data::remove_if_cut(unfinished);
     let unfinished = unfinished.to_owned();
     let handler = move || {
         // It may have got its final name just now.

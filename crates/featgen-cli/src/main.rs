@@ -27,15 +27,26 @@ use clap::Parser;
 use featgen::files::Identity;
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    featgen::data::explain_cut_files(Some(1));
+    let command = Cli::parse().command;
+    let result = start_threads(&command).and_then(|()| match command {
         Command::Train(args) => train::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Demo(args) => demo::run(&args),
-    };
+    });
     result.unwrap_or_else(|error| explain(&error))
+}
+
+fn start_threads(command: &Command) -> anyhow::Result<()> {
+    let Some(asked) = command.threads() else { return Ok(()) };
+    let most = featgen::threads::most();
+    if asked > most {
+        note(format_args!("note: {most} threads, not {asked}: more would only wait for each other"));
+    }
+    Ok(featgen::threads::start(asked)?)
 }
 
 /// One line that says what went wrong, and the exit code that goes with it.

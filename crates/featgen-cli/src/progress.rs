@@ -37,7 +37,10 @@ impl Progress {
             // Where nothing can be written there is nobody to tell.
             let _ = out.write_str(&searching(watch.read()));
         }));
-        line.enable_steady_tick(Duration::from_millis(100));
+        // A line that nobody sees needs no thread; one that is seen can do without if the system starts no more.
+        if !line.is_hidden() && std::thread::Builder::new().spawn(|| ()).is_ok() {
+            line.enable_steady_tick(Duration::from_millis(100));
+        }
         Self::with(line, false)
     }
 

@@ -91,7 +91,7 @@ fn tables_and_arrays() {
         case("one dimension", npy("<f8", "(4,)", &[0; 32]), NPY, 1, "in: an array of shape (4)"),
         case("three dimensions", npy("<f8", "(1, 2, 2)", &[0; 32]), NPY, 1, "in: an array of shape (1, 2, 2)"),
         case("gigantic shape", npy("<f8", "(4294967296, 4294967296)", &[0; 32]), NPY, 1, "in: a shape of (4294967296, 4294967296) is too large"),
-        case("too many labels", npy("<f8", "(1, 2)", &[0; 16]), NPY, 1, "labels: 2 labels for 1 instances"),
+        case("too many labels", npy("<f8", "(1, 2)", &[0; 16]), NPY, 1, "labels: more than 1 labels for 1 instances"),
         case("array without labels", npy("<f8", "(2, 2)", &[0; 32]), TRAIN, 1, "in: an array has no labels"),
         case("nan in an array", npy("<f8", "(2, 2)", &[0xff; 32]), NPY, 1, "in: row 1, feature 1: NaN is not a finite number"),
     ]);

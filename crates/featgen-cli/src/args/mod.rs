@@ -134,7 +134,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     labels: Option<PathBuf>,
 
-    /// Threads to use; results do not depend on it [default: all]
+    /// Threads to use, at most 4 for each processor or 64; results do not depend on it [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
 }
@@ -162,6 +162,18 @@ impl InputArgs {
 
     pub(crate) fn labels(&self) -> Option<&Path> {
         self.labels.as_deref()
+    }
+}
+
+impl Command {
+    /// The threads asked for, where a command uses some.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        match self {
+            Self::Train(args) => Some(args.input.threads()),
+            Self::Predict(args) => Some(args.input.threads()),
+            Self::Convert(args) => Some(args.input.threads()),
+            Self::Inspect(_) | Self::Synth(_) | Self::Demo(_) => None,
+        }
     }
 }
 
