@@ -26,9 +26,33 @@ def matrix(X: Any) -> Any:
         return X._store
     if not sp.issparse(X):
         return dense(X)
+    check_indices(X)
     if X.format == "csr" and X.shape[1] > X.nnz:
         return some_columns(X, np.unique(X.indices))
     return compressed(X.tocsc())
+
+
+def check_indices(X: Any) -> None:
+    """Refuses a CSC or CSR matrix with indices outside its shape: scipy trusts them, and reads wherever they say."""
+    rows, columns = X.shape
+    kind, count, other, across = (
+        ("row", rows, "column", columns) if X.format == "csc" else ("column", columns, "row", rows)
+    )
+    pointers, indices = X.indptr, X.indices
+    stored = min(len(indices), len(X.data))
+    if (
+        len(pointers) != across + 1
+        or pointers[0] != 0
+        or pointers[-1] > stored
+        or (np.diff(pointers) < 0).any()
+    ):
+        raise ValueError(f"X: the pointers to its {other}s do not fit a sparse matrix of {rows} x {columns}")
+    used = indices[: pointers[-1]]
+    if len(used):
+        least, most = int(used.min()), int(used.max())
+        if least < 0 or most >= count:
+            wrong = least if least < 0 else most
+            raise ValueError(f"X: {kind} index {wrong} is not within its {count} {kind}s")
 
 
 def some_columns(X: Any, columns: NDArray[Any]) -> Any:
@@ -44,6 +68,7 @@ def some_columns(X: Any, columns: NDArray[Any]) -> Any:
 
 def take(X: Any, columns: NDArray[Any]) -> Any:
     """Some columns, which increase, of a CSC or CSR matrix, as CSC. Nothing made on the way is as long as X is wide."""
+    check_indices(X)
     if X.format == "csc" or len(columns) == 0:
         return X[:, columns].tocsc()
     at = np.searchsorted(columns, X.indices)

@@ -349,3 +349,39 @@ def test_very_many_columns(kind):
     assert model.score(X, y) == 1.0
     chosen = model.transform(X)
     np.testing.assert_array_equal(chosen.toarray().argmax(axis=1), y)
+
+
+def forged(kind, indices, dtype):
+    """A sparse matrix of 10 x 4 whose indices nobody checked."""
+    X = kind(np.eye(10, 4))
+    X.indices = np.asarray(indices, dtype=dtype)
+    return X
+
+
+@pytest.mark.parametrize("kind", [sp.csc_array, sp.csc_matrix])
+@pytest.mark.parametrize("row", [10, 2**31, 2**32 + 5, -1])
+def test_a_row_that_is_not_there_is_refused(kind, row):
+    y = np.arange(10) % 2
+    X = forged(kind, [0, 1, 2, row], np.int64)
+    with pytest.raises(ValueError, match=f"X: row index {row} is not within its 10 rows"):
+        FGMClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("column", [4, 2**30, -7])
+def test_a_column_that_is_not_there_is_refused(kind, column):
+    y = np.arange(10) % 2
+    X = forged(kind, [0, 1, 2, column], np.int32)
+    with pytest.raises(ValueError, match=f"X: column index {column} is not within its 4 columns"):
+        FGMClassifier().fit(X, y)
+    sound = FGMClassifier().fit(sp.csr_array(np.eye(10, 4)), y)
+    with pytest.raises(ValueError, match="X: column index"):
+        sound.predict(X)
+
+
+def test_pointers_that_do_not_fit_are_refused():
+    X = sp.csr_array(np.eye(10, 4))
+    X.indptr = X.indptr.copy()
+    X.indptr[3] = 100
+    with pytest.raises(ValueError, match="X: the pointers to its rows do not fit a sparse matrix of 10 x 4"):
+        FGMClassifier().fit(X, np.arange(10) % 2)

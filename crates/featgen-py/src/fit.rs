@@ -128,8 +128,7 @@ fn run<'a>(
     labels: &Labels,
     reporter: &mut Reporter,
 ) -> featgen::Result<featgen::Model> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::parameter("threads", e.to_string()))?;
+    let pool = featgen::threads::pool(threads)?;
     let space = pool.install(|| space(inputs))?;
     drop(pool);
     machine.fit_observed(&*space, labels, reporter)

@@ -31,6 +31,8 @@ impl Store {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let source = path.display().to_string();
+        // Should the file be cut short while it is in use, the process ends, but not without a word.
+        data::explain_cut_files(None);
         py.detach(|| {
             let store = data::store::Store::open(&path)?;
             let (labels, names) = store.labels_and_names(&source)?;
