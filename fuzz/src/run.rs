@@ -63,6 +63,8 @@ pub fn run(target: &Target, executions: u64, seed: u64, artifacts: &Path) -> Rep
     }
     report.time = clock.elapsed();
     current.remove();
+    // What a target may have left.
+    let _ = fs::remove_file(scratch(target.name));
     report
 }
 
@@ -97,7 +99,9 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = files.iter().filter_map(|file| fs::read(file).ok()).collect();
     if name == "checkpoint" {
         // Goes on only where it was made, by this version.
-        seeds.push(featgen::fuzzing::sound_checkpoint(&scratch("sound-checkpoint")));
+        let file = scratch("sound-checkpoint");
+        seeds.push(featgen::fuzzing::sound_checkpoint(&file));
+        let _ = fs::remove_file(file);
     }
     assert!(!seeds.is_empty(), "{}: no seeds", folder.display());
     seeds

@@ -195,6 +195,26 @@ fn models_that_contradict_themselves_are_refused() {
     refused(&doubled, "round 1 does not fit the terms");
 }
 
+/// Steps of an input with many levels in the curve of one with few would be looked up outside its table.
+#[test]
+fn a_group_of_curves_over_several_inputs_is_refused() {
+    let folder = workplace();
+    let train = ["train", "good", "--space", "intersection", "--levels", "4", "-o", "in", "-q"];
+    featgen(folder.path()).args(train).assert().success();
+    let text = fs::read_to_string(folder.path().join("in")).unwrap();
+    let mut model: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let step = &mut model["terms"][1]["feature"]["step"];
+    step["input"] = 99.into();
+    step["of"] = 1000.into();
+    step["level"] = 900.into();
+    fs::write(folder.path().join("in"), model.to_string()).unwrap();
+    for args in ["inspect in", "predict in good"] {
+        let (said, code) = limited(folder.path(), 1_000_000, args);
+        let expected = "in: damaged model: parts of a curve do not fit each other\n";
+        assert_eq!((said.as_str(), code), (expected, Some(1)));
+    }
+}
+
 #[test]
 fn a_model_that_never_ends_is_refused() {
     let folder = workplace();
