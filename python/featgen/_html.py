@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._text import percent
 
 if TYPE_CHECKING:
-    from .estimators import _Machine
+    from ._machine import Machine
 
 #: How many features a summary names.
 _SHOWN = 10
@@ -19,7 +19,7 @@ _LEFT = "text-align:left;padding:1px 12px 1px 0"
 _RIGHT = "text-align:right;padding:1px 12px 1px 0;font-variant-numeric:tabular-nums"
 
 
-def summary(machine: _Machine) -> str:
+def summary(machine: Machine) -> str:
     """What was selected, and how good that is."""
     table = machine._selection()
     names, weights = list(table["feature"]), [float(weight) for weight in table["weight"]]

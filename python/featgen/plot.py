@@ -18,7 +18,7 @@ from ._text import percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .estimators import _Machine
+    from ._machine import Machine
 
 __all__ = ["convergence", "curves", "path", "weights"]
 
@@ -35,7 +35,7 @@ _SMALL = 8
 _AS_IT_IS: dict[str, Any] = {"parse_math": False}
 
 
-def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
+def path(model: Machine, ax: Axes | None = None, top: int = 10) -> Axes:
     """Weights against the number of features, over the rounds of the run.
 
     Of several rounds with the same number of features the last is shown, as :meth:`FGMClassifier.at` takes it. Where
@@ -89,7 +89,7 @@ def path(model: _Machine, ax: Axes | None = None, top: int = 10) -> Axes:
     return ax
 
 
-def convergence(model: _Machine, ax: Axes | None = None) -> Axes:
+def convergence(model: Machine, ax: Axes | None = None) -> Axes:
     """The objective and the lower bound on the optimum, round by round: what lies between is the certified gap.
 
     Where C had to be raised to reach the number of features asked for, objective and bound jump; dotted lines mark
@@ -147,7 +147,7 @@ def convergence(model: _Machine, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def weights(model: _Machine, ax: Axes | None = None, top: int = 20) -> Axes:
+def weights(model: Machine, ax: Axes | None = None, top: int = 20) -> Axes:
     """The largest weights as bars.
 
     Parameters
@@ -198,7 +198,7 @@ def weights(model: _Machine, ax: Axes | None = None, top: int = 20) -> Axes:
     return ax
 
 
-def curves(model: _Machine, ax: Axes | None = None, top: int = 6) -> Axes:
+def curves(model: Machine, ax: Axes | None = None, top: int = 6) -> Axes:
     """The curves of an additive model: what a feature adds to the decision value, by its value.
 
     Each curve has a panel of its own, for features have their own units; all have the same height, so that they can be
@@ -282,16 +282,16 @@ def _at_least(least: int, top: Any) -> int:
     return int(most)
 
 
-def _grouped(model: _Machine) -> bool:
+def _grouped(model: Machine) -> bool:
     """Whether what is selected has many weights: a group, or a curve."""
     return bool(model._terms["groups"])
 
 
-def _unit(model: _Machine) -> str:
+def _unit(model: Machine) -> str:
     return "groups" if _grouped(model) and not model.curves_ else "features"
 
 
-def _selected(model: _Machine) -> str:
+def _selected(model: Machine) -> str:
     return f"{model.n_selected_:,} of {model.n_candidates_:,} {_unit(model)}"
 
 
@@ -305,7 +305,7 @@ def _short(name: Any, most: int = 32) -> str:
     )
 
 
-def _path(model: _Machine) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+def _path(model: Machine) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     """Numbers of features, and for each the weights of what was selected on the way, with their names."""
     points = model.path_
     last = {count: round for round, count in enumerate(points.n_features.tolist())}

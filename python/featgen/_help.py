@@ -1,0 +1,94 @@
+"""Help that the estimators share."""
+
+PARAMETERS = """
+    Parameters
+    ----------
+    n_features : int, default=None
+        Stop with exactly this many features (groups, where there are groups). If the optimum for this C holds fewer, C
+        is doubled until that many carry weight; ``C_`` has the value used.
+    budget : int or None, default=10
+        Features (groups) added per round: the paper's B. Fewer is more exact and slower. With ``n_features``, the
+        default adds at most a tenth of them per round. None stands for 10 or, with ``n_features``, for a tenth of it,
+        at least 1 and at most 50.
+    C : float, default=10.0
+        Weight of the loss.
+    loss : {{"squared_hinge", "logistic"}}, default="squared_hinge"
+        How errors count.{proba}
+    fit_intercept : bool, default=True
+        Whether an intercept is learned.
+    space : str or Space, default="linear"
+        Where features are searched: "linear", "poly2", "products", "hik", "intersection", "gaussian", or an object of
+        :mod:`featgen.spaces` with parameters.
+    groups : dict, list of lists, or path, default=None
+        Groups of features to select as a whole, as in :class:`featgen.Groups`.
+    tree : bool, default=False
+        Whether the groups form a tree.
+    max_rounds : int, default=20
+        Most rounds. With ``n_features`` or ``gap`` there is no limit, unless a value other than the default is given.
+    tol : float, default=1e-3
+        Stop when a round lowers the objective by less than this part of its first value. With ``n_features`` or ``gap``
+        the rule is off, unless a value other than the default is given.
+    inner_tol : float, default=1e-4
+        How exactly each round is solved: its relative duality gap.
+    gap : float, default=None
+        Run until the certified relative gap to the optimum over all features, a number between 0 and 1, is below this.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes.
+    debias : float, default=None
+        Afterwards, refit an l2 model with this C on the selected features only.
+    solver : {{"auto", "newton", "apg", "pg"}}, default="auto"
+        Solver of the rounds.
+    n_jobs : int, default=None
+        Threads; None is 1 (or what joblib's context says), -1 all, and never more than there are processors. Results do
+        not depend on it.
+    verbose : int, default=0
+        1 shows progress, 2 a line per round.
+    callback : callable, default=None
+        Called after every round with a dictionary as in ``rounds_``. If it returns something true, the run ends with
+        the round after it.
+    checkpoint : str or path-like, default=None
+        A file in which the run is kept after every round. A fit that finds the file goes on from it and ends with the
+        same model, bit for bit, as if nothing had ended the run; the file stays. It is an error if the file is of other
+        data or parameters: only ``debias``, ``n_jobs`` and rules that would not have ended the run before may be
+        others. So it is for a single fit: in cross-validation or a grid search, every fit has other data and all but
+        the first would be refused.
+"""
+
+ATTRIBUTES = """
+    Attributes
+    ----------
+    selected_ : table
+        What was selected, most important first: feature, weight, round, group.
+    coef_ : array or sparse array of shape (1, n_features)
+        Weights of the inputs; sparse where there are more than a million. Where the space makes features, their weights
+        in the order of :meth:`get_feature_names_out`; where it learns curves, the weights of their parts.
+    feature_importances_ : array of shape (n_features,)
+        For each input, the length of the vector of the weights of all features made of it.
+    intercept_ : array of shape (1,)
+        The intercept.
+    classes_ : array of shape (2,)
+        The two classes.
+    objective_, lower_bound_, gap_ : float
+        The certificate: no weights on any features of the space have an objective below ``lower_bound_``; ``gap_`` is
+        the difference, relative to the objective.
+    C_ : float
+        The C that these belong to.
+    n_selected_ : int
+        Features (groups) selected.
+    n_candidates_ : int
+        Features (groups) to choose from.
+    n_iter_ : int
+        Rounds made.
+    rounds_ : list of dict
+        What happened in each round.
+    path_ : Bunch
+        Weights after each round.
+    curves_ : dict
+        Curves, where the space learns them.
+    stopped_ : str
+        Why the run ended.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : array of str
+        Their names, if the training data had names.
+"""

@@ -1,0 +1,631 @@
+"""The feature generating machine as an estimator: what the public estimators have in common."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import cpu_count, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Bunch, check_array
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from . import _featgen, _html, _input, spaces
+from ._checks import function, given, integer, level, one_of, path, real, share, truth
+from ._columns import check_order, check_present, column_names, product, table
+from ._progress import going_on, reporter
+from ._store import Store
+from ._target import as_text, class_weights, sample_weights, two_classes
+
+if TYPE_CHECKING:
+    from typing import Self
+
+#: Coefficients of more than this many features are kept sparse.
+DENSE_LIMIT = 1_000_000
+
+#: What is meant differently, unless changed, where a number of features or a gap is asked for.
+_USUAL_BUDGET, _USUAL_ROUNDS, _USUAL_TOL = 10, 20, 1e-3
+
+LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
+
+_SOLVERS = ("auto", "newton", "apg", "pg")
+
+#: A round counts as solved if its gap is at most this many times ``inner_tol``.
+_INNER_SLACK = 10
+
+
+def is_fitted(machine: Machine) -> bool:
+    return hasattr(machine, "_model")
+
+
+def _selects_inputs(machine: Machine) -> bool:
+    return not machine._searched()._generates
+
+
+class Machine(SelectorMixin, BaseEstimator):
+    """What both estimators are: a fit that selects, and what can be known of it."""
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    classes_: NDArray[Any]
+    intercept_: NDArray[np.float64]
+    rounds_: list[dict[str, Any]]
+    n_iter_: int
+    n_selected_: int
+    n_candidates_: int
+    C_: float
+    objective_: float
+    lower_bound_: float
+    gap_: float
+    stopped_: str
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        budget: int | None = _USUAL_BUDGET,
+        C: float = 10.0,
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        space: spaces.Space | str = "linear",
+        groups: Any = None,
+        tree: bool = False,
+        max_rounds: int | None = _USUAL_ROUNDS,
+        tol: float | None = _USUAL_TOL,
+        inner_tol: float = 1e-4,
+        gap: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        debias: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.budget = budget
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.space = space
+        self.groups = groups
+        self.tree = tree
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.inner_tol = inner_tol
+        self.gap = gap
+        self.class_weight = class_weight
+        self.debias = debias
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.checkpoint = checkpoint
+
+    # Fitting
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Select features and fit them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Training data. Float32 and float64 arrays in C or Fortran order and CSC matrices are used as they are; CSR
+            is transposed once; everything else is converted.
+        y : array-like of shape (n_samples,)
+            Labels: any two values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts. A weight of 2 is the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. After Ctrl-C it holds what was reached, and KeyboardInterrupt is raised; with a
+            ``checkpoint``, the next fit goes on from there. After any other error it is as it was before.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the number of features, the gap or the exactness of the rounds asked for was not reached.
+        """
+        space, options = self._space(), self._options()
+        verbose, callback = level("verbose", self.verbose), function("callback", self.callback)
+        X, y, inputs = self._seen(X, y)
+        classes, second = two_classes(y)
+        counts = None if sample_weight is None else sample_weights(sample_weight, X)
+        target = {
+            "classes": tuple(as_text(c) for c in classes.tolist()),
+            "text": all(isinstance(c, str) for c in classes.tolist()),
+            "second": second,
+            "counts": counts,
+            "weights": self._weights(classes, second, counts),
+        }
+        described = space._describe(inputs)
+        with reporter(verbose, options["n_features"]) as report:
+            listeners = {
+                "round": _both(report, callback),
+                "resumed": going_on if verbose else None,
+            }
+            model, broken_off = _featgen.fit(
+                _input.matrix(X), inputs.names, target, described, options, listeners
+            )
+        self._know(inputs)
+        self._keep(model, classes)
+        if broken_off is not None:
+            raise broken_off
+        self._warn_if_short(options)
+        return self
+
+    def _seen(self, X: Any, y: Any) -> tuple[Any, Any, spaces.Inputs]:
+        """Data as validation leaves them, and their inputs. Nothing is set: a fit may still fail."""
+        if isinstance(X, Store):
+            if y is None:
+                raise ValueError("y: labels must be given; where the store has some, they are its y")
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            return X, y, spaces.Inputs(X.shape[1], X.feature_names)
+        told = copy.copy(self)
+        X, y = validate_data(told, X, y, **_input.ACCEPTED)
+        names = getattr(told, "feature_names_in_", None)
+        return X, y, spaces.Inputs(X.shape[1], None if names is None else list(names))
+
+    def _space(self) -> spaces.Space:
+        tree = truth("tree", self.tree)
+        if self.groups is None:
+            if tree:
+                raise ValueError("tree=True says that groups form a tree: groups must be given")
+            return spaces.by_name(self.space)
+        if not (self.space == "linear" or isinstance(self.space, spaces.Linear)):
+            raise ValueError("groups are of the features as they are: space must be 'linear'")
+        return spaces.Tree(self.groups) if tree else spaces.Groups(self.groups)
+
+    def _options(self) -> dict[str, Any]:
+        open_ended = self.n_features is not None or self.gap is not None
+        usual_rounds = open_ended and self.max_rounds == _USUAL_ROUNDS
+        usual_tol = open_ended and self.tol == _USUAL_TOL
+        n_features, budget = integer("n_features", self.n_features), integer("budget", self.budget)
+        if n_features is not None and budget == _USUAL_BUDGET:
+            # All at once would take near copies of the best one.
+            budget = min(budget, max(1, n_features // 10))
+        return {
+            "n_features": n_features,
+            "budget": budget,
+            "cost": real("C", given("C", self.C)),
+            "loss": LOSSES[one_of("loss", self.loss, LOSSES)],
+            "fit_intercept": truth("fit_intercept", self.fit_intercept),
+            "max_rounds": None if usual_rounds else integer("max_rounds", self.max_rounds),
+            "tol": None if usual_tol else real("tol", self.tol),
+            "inner_tol": real("inner_tol", given("inner_tol", self.inner_tol)),
+            "gap": share("gap", self.gap),
+            "debias": real("debias", self.debias),
+            "solver": one_of("solver", self.solver, _SOLVERS),
+            "threads": _threads(self.n_jobs),
+            "checkpoint": path("checkpoint", self.checkpoint),
+        }
+
+    def _weights(
+        self, classes: NDArray[Any], second: NDArray[np.bool_], counts: NDArray[np.float64] | None
+    ) -> list[float] | None:
+        """Weights of the two classes, if they are not the same."""
+        if self.class_weight is None:
+            return None
+        totals = np.bincount(second, counts, minlength=2).astype(np.float64)
+        for name, total in zip(classes.tolist(), totals):
+            if total == 0:
+                raise ValueError(f"no instance of class {name} has a positive weight")
+        return class_weights(self.class_weight, classes.tolist(), totals).tolist()
+
+    def _know(self, inputs: spaces.Inputs, by_name: bool = False) -> None:
+        """Sets what is known of the inputs, and whether they are looked for by their names."""
+        self.n_features_in_ = inputs.count
+        if inputs.names is not None:
+            self.feature_names_in_ = np.array(inputs.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._found_by_name = by_name
+
+    def _keep(self, model: _featgen.Model, classes: NDArray[Any]) -> None:
+        """Sets what a fit leaves."""
+        facts = model.facts()
+        self._model = model
+        self._facts = facts
+        self._terms = model.terms()
+        self.classes_ = classes
+        self.intercept_ = np.array([facts["intercept"]])
+        self.coef_ = self._coefficients()
+        self.rounds_ = model.rounds()
+        self.n_iter_ = len(self.rounds_)
+        self.n_selected_ = facts["count"]
+        self.n_candidates_ = facts["candidates"]
+        self.C_ = facts["cost"]
+        self.objective_ = facts["objective"]
+        self.lower_bound_ = facts["lower_bound"]
+        self.gap_ = facts["gap"]
+        self.stopped_ = facts["stopped"]
+
+    def _warn_if_short(self, options: dict[str, Any]) -> None:
+        """Says what was asked for and not reached, unless the run was to end early."""
+        if self.stopped_ == "interrupted":
+            return
+        n_features, gap, inner_tol = options["n_features"], options["gap"], options["inner_tol"]
+        short = []
+        if n_features is not None and self.n_selected_ < n_features:
+            short.append(
+                f"n_features={n_features} was asked for, but n_selected_ is {self.n_selected_} "
+                f"(of {self.n_candidates_} candidates)"
+            )
+        if gap is not None and self.gap_ > gap:
+            short.append(f"gap={gap} was asked for, but gap_ is {self.gap_:.3g}")
+        inner_gap = self.rounds_[-1]["inner_gap"] if self.rounds_ else 0.0
+        if inner_gap > _INNER_SLACK * inner_tol:
+            short.append(
+                f"inner_tol={inner_tol} was asked for, but the last round was solved to {inner_gap:.3g} only"
+            )
+        if short:
+            why = f"the run ended because {self._facts['explained']} (stopped_ is {self.stopped_!r})"
+            warnings.warn("; ".join([*short, why]), ConvergenceWarning, stacklevel=3)
+
+    # What was selected
+
+    def _searched(self) -> type[spaces.Space]:
+        """The kind of space that was searched or, before a fit, will be: parameters may have changed since."""
+        return spaces.kind(spaces.from_settings(self._facts["space"]) if is_fitted(self) else self.space)
+
+    def _carrying(self) -> NDArray[np.intp]:
+        """The terms that carry weight."""
+        return np.flatnonzero(self._terms["weight"])
+
+    def _coefficients(self) -> Any:
+        terms, weights = self._carrying(), self._terms["weight"]
+        space = self._searched()
+        if space._generates or space._learns_curves:
+            return weights[terms][np.newaxis]
+        return self._over_inputs([self._terms["inputs"][t][0] for t in terms], weights[terms])
+
+    def _over_inputs(self, inputs: Sequence[int], values: NDArray[np.float64]) -> Any:
+        """A row as wide as the inputs that has the sums of these values at these places."""
+        shape = (1, self.n_features_in_)
+        row = sp.csr_array((values, (np.zeros(len(inputs), dtype=np.intp), inputs)), shape=shape)
+        return row.toarray() if self.n_features_in_ <= DENSE_LIMIT else row
+
+    @property
+    def feature_importances_(self) -> Any:
+        """How much weight the features made of each input carry: the length of the vector of their weights.
+
+        Of shape (n_features,), or a sparse row where there are more than a million inputs. For ``SelectFromModel`` and
+        ``RFE`` around a space that makes features, with ``importance_getter="feature_importances_"``.
+        """
+        check_is_fitted(self)
+        parts = [
+            (i, self._terms["weight"][t]) for t in self._carrying() for i in set(self._terms["inputs"][t])
+        ]
+        inputs, weights = [i for i, _ in parts], np.array([weight for _, weight in parts])
+        lengths = np.sqrt(self._over_inputs(inputs, weights**2))
+        return lengths if sp.issparse(lengths) else lengths[0]
+
+    def _support(self) -> NDArray[np.int64]:
+        """The inputs that anything selected is made of, in order."""
+        inputs = {i for t in self._carrying() for i in self._terms["inputs"][t]}
+        return np.array(sorted(inputs), dtype=np.int64)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self._support()] = True
+        return mask
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
+        """Which inputs were selected, or are factors of products selected.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Whether to return their indices rather than a mask.
+
+        Returns
+        -------
+        support : array
+            A mask of shape (n_features,), or indices.
+        """
+        check_is_fitted(self)
+        return self._support() if indices else self._get_support_mask()
+
+    def _selection(self) -> dict[str, Any]:
+        """The columns of the table of what was selected."""
+        check_is_fitted(self)
+        curves = self._model.curves()
+        if curves:
+            feature, weight, round, _ = zip(*curves)
+            return {"feature": list(feature), "weight": np.array(weight), "round": np.array(round)}
+        terms = self._carrying()
+        terms = terms[np.argsort(-np.abs(self._terms["weight"][terms]), kind="stable")]
+        columns = {
+            "feature": [self._terms["feature"][t] for t in terms],
+            "weight": self._terms["weight"][terms],
+            "round": self._terms["round"][terms],
+        }
+        if self._terms["groups"]:
+            columns["group"] = [self._terms["groups"][g] for g in self._terms["group"][terms]]
+        return columns
+
+    @property
+    def selected_(self) -> Any:
+        """What was selected, most important first: a table with the columns feature, weight, round and, where there are
+        groups, group.
+
+        A pandas frame where pandas is installed, a polars frame where only polars is, else a dictionary of arrays. A
+        feature that has a curve instead of a weight has here the length of the curve's vector of weights; a feature in
+        several groups has a row for each.
+        """
+        return table(self._selection())
+
+    @property
+    def curves_(self) -> dict[str, NDArray[np.float64]]:
+        """The curve of every feature selected, as points (value of the feature, what it adds to the decision value).
+
+        Empty unless the space learns curves.
+        """
+        check_is_fitted(self)
+        return {feature: points for feature, _, _, points in self._model.curves()}
+
+    @property
+    def path_(self) -> Bunch:
+        """The path of the run, one row per round.
+
+        ``coef`` has the weights of all features that any round used, which ``features`` names; ``intercept``,
+        ``n_features``, ``objective`` and ``lower_bound`` have one value per round.
+        """
+        check_is_fitted(self)
+        path, features = self._model.path(), self._terms["feature"]
+        shape = (self.n_iter_, len(features))
+        coef = sp.csr_array((path["weights"], path["terms"], path["pointers"]), shape=shape)
+
+        def column(name: str, kind: type = float) -> NDArray[Any]:
+            return np.array([round[name] for round in self.rounds_], dtype=kind)
+
+        return Bunch(
+            coef=coef.toarray() if coef.shape[0] * coef.shape[1] <= DENSE_LIMIT else coef,
+            features=np.array(features, dtype=object),
+            intercept=path["intercepts"],
+            n_features=column("selected", int),
+            objective=column("objective"),
+            lower_bound=column("lower_bound"),
+        )
+
+    def at(self, n_features: int) -> Self:
+        """The estimator as it was with fewer features, without fitting again.
+
+        Parameters
+        ----------
+        n_features : int
+            How many features (groups, where there are groups). If the path never had so many, the nearest number below
+            is taken, and a warning says which.
+
+        Returns
+        -------
+        estimator : object
+            A fitted copy; this one stays as it is.
+        """
+        check_is_fitted(self)
+        n_features = given("n_features", integer("n_features", n_features))
+        model = self._model.at(n_features)
+        if model is None:
+            fewest = min(round["selected"] for round in self.rounds_)
+            raise ValueError(f"no round had at most {n_features} features: the fewest are {fewest}")
+        point = copy.copy(self)
+        rounds = self.rounds_
+        point._keep(model, self.classes_)
+        if point.n_selected_ != n_features:
+            warnings.warn(
+                f"the path has no point with {n_features} features: "
+                f"this is the nearest below, with {point.n_selected_}",
+                UserWarning,
+                stacklevel=2,
+            )
+        # The engine's copy does not know how long its rounds took.
+        point.rounds_ = rounds[: point.n_iter_]
+        return point
+
+    # Transforming
+
+    def transform(self, X: Any) -> Any:
+        """The selected features of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data. Of a store, the selected columns are copied; where the space
+            learns curves, they cannot be.
+
+        Returns
+        -------
+        X_new : array or sparse matrix of shape (n_samples, n_selected)
+            The columns selected or, where the space makes features such as products, their values. Sparse data stay
+            sparse.
+        """
+        check_is_fitted(self)
+        made, stored = self._searched()._generates, isinstance(X, Store)
+        if stored and self._searched()._learns_curves:
+            raise ValueError(
+                "columns that have curves are not taken out of a store: transform needs an array"
+            )
+        found = stored or self._names_to_find(X) is not None
+        if not made and not found and not (sp.issparse(X) and X.shape[1] > DENSE_LIMIT):
+            return super().transform(X)
+        X = self._validated(X)
+        chosen = self._carrying() if made else self._support()
+        if len(chosen) == 0:
+            warnings.warn("No features were selected.", UserWarning, stacklevel=2)
+        if made or stored:
+            terms = chosen if made else self._terms_of(chosen)
+            return _input.values_like(X, self._model.values(self._needed(X), list(terms)), len(terms))
+        return _input.rows_like(X, _input.take(X, chosen)) if sp.issparse(X) else X[:, chosen]
+
+    def _terms_of(self, inputs: NDArray[np.int64]) -> list[int]:
+        """For each of these inputs, a term that is nothing but it."""
+        term = {self._terms["inputs"][t][0]: t for t in self._carrying()}
+        return [term[i] for i in inputs.tolist()]
+
+    @available_if(_selects_inputs)
+    def inverse_transform(self, X: Any) -> Any:
+        """Put selected columns back where they were, with zeros elsewhere.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_selected)
+            What :meth:`transform` returned.
+
+        Returns
+        -------
+        X_original : array of shape (n_samples, n_features)
+            As wide as the training data.
+        """
+        return super().inverse_transform(X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Names of the selected features, in the order of the columns of :meth:`transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the inputs, if the training data had none.
+
+        Returns
+        -------
+        feature_names_out : array of str
+            Products are called by their factors: ``a*b``, ``a^2``.
+        """
+        check_is_fitted(self)
+        inputs = _check_feature_names_in(self, input_features, generate_names=False)
+        if inputs is None:
+            found = {i: name for name, i in self._model.inputs().items()}
+            name = lambda i: found.get(i, f"x{i}")
+        else:
+            name = inputs.__getitem__
+        if self._searched()._generates:
+            shown = (product([name(i) for i in self._terms["inputs"][t]]) for t in self._carrying())
+        else:
+            shown = (name(i) for i in self._support())
+        return np.array(list(shown), dtype=object)
+
+    # Data
+
+    def _names_to_find(self, X: Any) -> list[str] | None:
+        """The names of the columns of X, if this model looks for its inputs by name."""
+        return column_names(X) if self._found_by_name else None
+
+    def _validated(self, X: Any) -> Any:
+        if isinstance(X, Store):
+            self._check_store(X)
+            return X
+        names = self._names_to_find(X)
+        if names is None:
+            return validate_data(self, X, reset=False, **_input.ACCEPTED)
+        return self._in_place(check_array(X, **_input.ACCEPTED), names)
+
+    def _check_store(self, X: Store) -> None:
+        """Columns of a store are read where they are: they must stand where they stood in the training data."""
+        if self._found_by_name:
+            expected = self._model.inputs()
+        else:
+            expected = {name: at for at, name in enumerate(getattr(self, "feature_names_in_", ()))}
+        if X.feature_names is not None:
+            check_present(expected, X.feature_names)
+            check_order(expected, X.feature_names)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} were expected")
+
+    def _in_place(self, X: Any, names: list[str]) -> Any:
+        """Columns where they stood in the training data; those that the model does not look at may be missing."""
+        where = {name: at for at, name in enumerate(names)}
+        used = self._model.inputs()
+        check_present(used, names)
+        found = [where[name] for name in used]
+        ids = list(used.values())
+        if found == ids and len(names) == self.n_features_in_:
+            return X
+        shape = (X.shape[0], self.n_features_in_)
+        if sp.issparse(X):
+            part = X[:, found].tocoo()
+            return sp.csr_array((part.data, (part.row, np.array(ids)[part.col])), shape=shape)
+        placed = np.zeros(shape, dtype=X.dtype, order="F")
+        placed[:, ids] = X[:, found]
+        return placed
+
+    def _needed(self, X: Any) -> Any:
+        used = sorted({i for inputs in self._terms["inputs"] for i in inputs})
+        return _input.some_columns(X, np.array(used, dtype=np.int64))
+
+    def _decision(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._model.decision(self._needed(self._validated(X)))
+
+    # Files and pictures
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the model as a file that the command line reads too.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; it appears whole or not at all.
+        """
+        check_is_fitted(self)
+        self._model.save(path)
+
+    # The diagram of scikit-learn; once fitted, with what was selected below it.
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._summary()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += self._summary()
+        return shown
+
+    def _summary(self) -> str:
+        return _html.summary(self) if is_fitted(self) else ""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = spaces.kind(self.space)._wants_no_negatives
+        tags.target_tags.required = True
+        return tags
+
+
+def _threads(n_jobs: int | None) -> int:
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise ValueError(f"n_jobs: must be an integer other than 0, or None, not {n_jobs!r}")
+    # More threads than processors only take time.
+    return min(effective_n_jobs(n_jobs), max(1, cpu_count()))
+
+
+def _both(
+    report: Callable[[dict[str, Any]], Any] | None, callback: Callable[[dict[str, Any]], Any] | None
+) -> Callable[[dict[str, Any]], Any] | None:
+    if report is None or callback is None:
+        return callback or report
+
+    def on_round(round: dict[str, Any]) -> Any:
+        report(round)
+        return callback(round)
+
+    return on_round

@@ -1,0 +1,67 @@
+"""What a fit learns from: two classes, and how much samples and classes count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from ._checks import real
+
+
+def two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The two classes, and who is of the second."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+        if y.dtype.kind != "f" or len(classes) != 2:
+            check_classification_targets(y)
+    except TypeError as error:
+        if y.dtype != object:
+            raise
+        raise ValueError("y: labels must all be of one type, such as strings or numbers") from error
+    if len(classes) == 1:
+        raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: two classes are needed")
+    if len(classes) != 2:
+        kind = type_of_target(y)
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} classes"
+        )
+    return classes, codes.astype(bool)
+
+
+def as_text(label: Any) -> str:
+    """A label as files have it."""
+    text = str(label)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"y: the label {text!r} is not text that can be written as UTF-8") from error
+    return text
+
+
+def class_weights(class_weight: Any, classes: list[Any], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of the two classes, of whose samples these are the total weights."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return totals.sum() / (2 * totals)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight: must be a dictionary, 'balanced' or None, not {class_weight!r}")
+    without = [name for name in classes if name not in class_weight]
+    if without and len(class_weight) + len(without) > len(classes):
+        raise ValueError(f"class_weight: has other classes, but not {', '.join(map(repr, without))}")
+    weights = np.array([real("class_weight", class_weight.get(name, 1.0)) for name in classes], dtype=float)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"class_weight: must be finite numbers of at least 0, not {class_weight!r}")
+    return weights
+
+
+def sample_weights(sample_weight: ArrayLike, X: Any) -> NDArray[np.float64]:
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return np.ascontiguousarray(weights)
