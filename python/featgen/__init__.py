@@ -15,11 +15,16 @@ that every result comes with a certified gap.
 True
 """
 
-from . import plot
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
 from ._featgen import VERSION as __version__
-from ._store import Store, convert, open_store
-from .estimators import FGMClassifier, FGMSelector, load
-from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
+
+if TYPE_CHECKING:
+    from . import plot
+    from ._store import Store, convert, open_store
+    from .estimators import FGMClassifier, FGMSelector, load
+    from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
 
 __all__ = [
     "HIK",
@@ -40,3 +45,35 @@ __all__ = [
     "open_store",
     "plot",
 ]
+
+#: Where things are. They are imported when they are asked for: the command, which is part of the package, must not wait
+#: for scikit-learn.
+_HOMES = {
+    "_store": ("Store", "convert", "open_store"),
+    "estimators": ("FGMClassifier", "FGMSelector", "load"),
+    "spaces": (
+        "HIK",
+        "Gaussian",
+        "Groups",
+        "Intersection",
+        "Linear",
+        "Poly2",
+        "Products",
+        "Space",
+        "Tree",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("estimators", "plot", "spaces"):
+        return _import_module(f".{name}", __name__)
+    for module, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(_import_module(f".{module}", __name__), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "estimators", "spaces"})

@@ -1,4 +1,6 @@
 //! The command `featgen`: argument parsing, progress, tables and JSON around the library. No learning code.
+//!
+//! It is a library so that the Python package can bring the command along; the program is [`run`] and nothing else.
 
 mod args;
 mod convert;
@@ -17,6 +19,7 @@ mod synth;
 mod table;
 mod train;
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,18 +29,41 @@ use args::{Cli, Command};
 use clap::Parser;
 use featgen::files::Identity;
 
-fn main() -> ExitCode {
+/// Runs the command with these arguments, the first of which is the name it was called by, and returns its exit code.
+///
+/// It is the whole program: results go to standard output, everything else to standard error, and handlers for Ctrl-C,
+/// requests to terminate and files that are cut short replace those that are there. A second Ctrl-C ends the process.
+pub fn run<I>(arguments: I) -> u8
+where
+    I: IntoIterator,
+    I::Item: Into<OsString> + Clone,
+{
     featgen::data::explain_cut_files(Some(1));
-    let command = Cli::parse().command;
-    let result = start_threads(&command).and_then(|()| match command {
+    number(match Cli::try_parse_from(arguments) {
+        Ok(cli) => command(cli.command).unwrap_or_else(|error| explain(&error)),
+        Err(error) => {
+            // Help and version are "errors" too, of code 0. If nobody reads them there is nothing to do about it.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    })
+}
+
+fn command(command: Command) -> anyhow::Result<ExitCode> {
+    start_threads(&command)?;
+    match command {
         Command::Train(args) => train::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Demo(args) => demo::run(&args),
-    });
-    result.unwrap_or_else(|error| explain(&error))
+    }
+}
+
+/// The number of an exit code: the standard library only compares them.
+fn number(code: ExitCode) -> u8 {
+    (0..=u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(1)
 }
 
 fn start_threads(command: &Command) -> anyhow::Result<()> {

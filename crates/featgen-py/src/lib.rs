@@ -8,10 +8,21 @@ mod model;
 mod space;
 mod store;
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
+
+/// Runs the command with these arguments, the first of which is its name, and returns its exit code. Signals are the
+/// command's own affair: the caller gives them back their default handlers first, for Python's would wait in vain.
+#[pyfunction]
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| featgen_cli::run(arguments))
+}
 
 #[pymodule]
 mod _featgen {
+    #[pymodule_export]
+    use crate::command;
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]
