@@ -6,10 +6,9 @@ PARAMETERS = """
     n_features : int, default=None
         Stop with exactly this many features (groups, where there are groups). If the optimum for this C holds fewer, C
         is doubled until that many carry weight; ``C_`` has the value used.
-    budget : int or None, default=10
-        Features (groups) added per round: the paper's B. Fewer is more exact and slower. With ``n_features``, the
-        default adds at most a tenth of them per round. None stands for 10 or, with ``n_features``, for a tenth of it,
-        at least 1 and at most 50.
+    budget : int, default=None
+        Features (groups) added per round: the paper's B. Fewer is more exact and slower. None means 10 or, with
+        ``n_features``, a tenth of it, but at least 1 and at most 50.
     C : float, default=10.0
         Weight of the loss.
     loss : {{"squared_hinge", "logistic"}}, default="squared_hinge"
@@ -23,11 +22,11 @@ PARAMETERS = """
         Groups of features to select as a whole, as in :class:`featgen.Groups`.
     tree : bool, default=False
         Whether the groups form a tree.
-    max_rounds : int, default=20
-        Most rounds. With ``n_features`` or ``gap`` there is no limit, unless a value other than the default is given.
-    tol : float, default=1e-3
-        Stop when a round lowers the objective by less than this part of its first value. With ``n_features`` or ``gap``
-        the rule is off, unless a value other than the default is given.
+    max_rounds : int, default=None
+        Most rounds. None means 20 or, with ``n_features`` or ``gap``, no limit.
+    tol : float, default=None
+        Stop when a round lowers the objective by less than this part of its first value. None means 1e-3 or, with
+        ``n_features`` or ``gap``, that the rule is off, as with 0.
     inner_tol : float, default=1e-4
         How exactly each round is solved: its relative duality gap.
     gap : float, default=None

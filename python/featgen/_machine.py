@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -26,8 +24,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from . import _featgen, _html, _input, spaces
-from ._checks import function, given, integer, level, one_of, path, real, share, truth
+from . import _featgen, _html, _input, _parameters, spaces
+from ._checks import function, given, integer, level
 from ._columns import check_order, check_present, column_names, product, table
 from ._progress import going_on, reporter
 from ._store import Store
@@ -38,13 +36,6 @@ if TYPE_CHECKING:
 
 #: Coefficients of more than this many features are kept sparse.
 DENSE_LIMIT = 1_000_000
-
-#: What is meant differently, unless changed, where a number of features or a gap is asked for.
-_USUAL_BUDGET, _USUAL_ROUNDS, _USUAL_TOL = 10, 20, 1e-3
-
-LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
-
-_SOLVERS = ("auto", "newton", "apg", "pg")
 
 #: A round counts as solved if its gap is at most this many times ``inner_tol``.
 _INNER_SLACK = 10
@@ -78,15 +69,15 @@ class Machine(SelectorMixin, BaseEstimator):
     def __init__(
         self,
         n_features: int | None = None,
-        budget: int | None = _USUAL_BUDGET,
+        budget: int | None = None,
         C: float = 10.0,
         loss: str = "squared_hinge",
         fit_intercept: bool = True,
         space: spaces.Space | str = "linear",
         groups: Any = None,
         tree: bool = False,
-        max_rounds: int | None = _USUAL_ROUNDS,
-        tol: float | None = _USUAL_TOL,
+        max_rounds: int | None = None,
+        tol: float | None = None,
         inner_tol: float = 1e-4,
         gap: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -143,7 +134,7 @@ class Machine(SelectorMixin, BaseEstimator):
         ConvergenceWarning
             If the number of features, the gap or the exactness of the rounds asked for was not reached.
         """
-        space, options = self._space(), self._options()
+        space, options = _parameters.space(self), _parameters.options(self)
         verbose, callback = level("verbose", self.verbose), function("callback", self.callback)
         X, y, inputs = self._seen(X, y)
         classes, second = two_classes(y)
@@ -153,7 +144,8 @@ class Machine(SelectorMixin, BaseEstimator):
             "text": all(isinstance(c, str) for c in classes.tolist()),
             "second": second,
             "counts": counts,
-            "weights": self._weights(classes, second, counts),
+            "weights": class_weights(self.class_weight, classes.tolist()),
+            "balanced": isinstance(self.class_weight, str),
         }
         described = space._describe(inputs)
         with reporter(verbose, options["n_features"]) as report:
@@ -184,52 +176,6 @@ class Machine(SelectorMixin, BaseEstimator):
         names = getattr(told, "feature_names_in_", None)
         return X, y, spaces.Inputs(X.shape[1], None if names is None else list(names))
 
-    def _space(self) -> spaces.Space:
-        tree = truth("tree", self.tree)
-        if self.groups is None:
-            if tree:
-                raise ValueError("tree=True says that groups form a tree: groups must be given")
-            return spaces.by_name(self.space)
-        if not (self.space == "linear" or isinstance(self.space, spaces.Linear)):
-            raise ValueError("groups are of the features as they are: space must be 'linear'")
-        return spaces.Tree(self.groups) if tree else spaces.Groups(self.groups)
-
-    def _options(self) -> dict[str, Any]:
-        open_ended = self.n_features is not None or self.gap is not None
-        usual_rounds = open_ended and self.max_rounds == _USUAL_ROUNDS
-        usual_tol = open_ended and self.tol == _USUAL_TOL
-        n_features, budget = integer("n_features", self.n_features), integer("budget", self.budget)
-        if n_features is not None and budget == _USUAL_BUDGET:
-            # All at once would take near copies of the best one.
-            budget = min(budget, max(1, n_features // 10))
-        return {
-            "n_features": n_features,
-            "budget": budget,
-            "cost": real("C", given("C", self.C)),
-            "loss": LOSSES[one_of("loss", self.loss, LOSSES)],
-            "fit_intercept": truth("fit_intercept", self.fit_intercept),
-            "max_rounds": None if usual_rounds else integer("max_rounds", self.max_rounds),
-            "tol": None if usual_tol else real("tol", self.tol),
-            "inner_tol": real("inner_tol", given("inner_tol", self.inner_tol)),
-            "gap": share("gap", self.gap),
-            "debias": real("debias", self.debias),
-            "solver": one_of("solver", self.solver, _SOLVERS),
-            "threads": _threads(self.n_jobs),
-            "checkpoint": path("checkpoint", self.checkpoint),
-        }
-
-    def _weights(
-        self, classes: NDArray[Any], second: NDArray[np.bool_], counts: NDArray[np.float64] | None
-    ) -> list[float] | None:
-        """Weights of the two classes, if they are not the same."""
-        if self.class_weight is None:
-            return None
-        totals = np.bincount(second, counts, minlength=2).astype(np.float64)
-        for name, total in zip(classes.tolist(), totals):
-            if total == 0:
-                raise ValueError(f"no instance of class {name} has a positive weight")
-        return class_weights(self.class_weight, classes.tolist(), totals).tolist()
-
     def _know(self, inputs: spaces.Inputs, by_name: bool = False) -> None:
         """Sets what is known of the inputs, and whether they are looked for by their names."""
         self.n_features_in_ = inputs.count
@@ -257,6 +203,29 @@ class Machine(SelectorMixin, BaseEstimator):
         self.lower_bound_ = facts["lower_bound"]
         self.gap_ = facts["gap"]
         self.stopped_ = facts["stopped"]
+
+    # Copies and pickles
+
+    def __copy__(self) -> Self:
+        copied = self.__class__.__new__(self.__class__)
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain values, for pickle, joblib and skops: the engine's model as its file has it."""
+        state = super().__getstate__().copy()
+        if is_fitted(self):
+            state["_model"] = self._model.to_json()
+            # What the model says when it is asked again.
+            del state["_facts"], state["_terms"], state["coef_"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if is_fitted(self):
+            self._model = _featgen.Model(state["_model"])
+            self._facts, self._terms = self._model.facts(), self._model.terms()
+            self.coef_ = self._coefficients()
 
     def _warn_if_short(self, options: dict[str, Any]) -> None:
         """Says what was asked for and not reached, unless the run was to end early."""
@@ -608,14 +577,6 @@ class Machine(SelectorMixin, BaseEstimator):
         tags.input_tags.positive_only = spaces.kind(self.space)._wants_no_negatives
         tags.target_tags.required = True
         return tags
-
-
-def _threads(n_jobs: int | None) -> int:
-    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and (not whole or n_jobs == 0):
-        raise ValueError(f"n_jobs: must be an integer other than 0, or None, not {n_jobs!r}")
-    # More threads than processors only take time.
-    return min(effective_n_jobs(n_jobs), max(1, cpu_count()))
 
 
 def _both(

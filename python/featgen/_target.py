@@ -47,10 +47,10 @@ def as_text(label: Any) -> str:
     return text
 
 
-def class_weights(class_weight: Any, classes: list[Any], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of the two classes, of whose samples these are the total weights."""
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return totals.sum() / (2 * totals)
+def class_weights(class_weight: Any, classes: list[Any]) -> list[float] | None:
+    """Weights of the two classes, if they are given."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return None
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight: must be a dictionary, 'balanced' or None, not {class_weight!r}")
     without = [name for name in classes if name not in class_weight]
@@ -59,7 +59,7 @@ def class_weights(class_weight: Any, classes: list[Any], totals: NDArray[np.floa
     weights = np.array([real("class_weight", class_weight.get(name, 1.0)) for name in classes], dtype=float)
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"class_weight: must be finite numbers of at least 0, not {class_weight!r}")
-    return weights
+    return weights.tolist()
 
 
 def sample_weights(sample_weight: ArrayLike, X: Any) -> NDArray[np.float64]:

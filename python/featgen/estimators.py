@@ -13,9 +13,9 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from . import _featgen, spaces
+from . import _featgen, _parameters, spaces
 from ._help import ATTRIBUTES, PARAMETERS
-from ._machine import LOSSES, Machine, is_fitted
+from ._machine import Machine, is_fitted
 from ._store import as_values
 
 __all__ = ["FGMClassifier", "FGMSelector", "load"]
@@ -205,8 +205,10 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
     Returns
     -------
     model : FGMClassifier
-        Fitted. Where the model knows its features by name, frames with their columns in any order are understood; those
-        of a store must stand as they did in the training data.
+        Fitted, with the parameters it was trained with: ``clone(model).fit(X, y)`` on the same data gives the same
+        model. ``n_jobs``, ``verbose``, ``callback`` and ``checkpoint``, which change no result, are not in the file.
+        Where the model knows its features by name, frames with their columns in any order are understood; those of a
+        store must stand as they did in the training data.
 
     Examples
     --------
@@ -223,14 +225,8 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
     """
     model = _featgen.Model.load(path)
     facts = model.facts()
-    losses = {engine: name for name, engine in LOSSES.items()}
-    estimator = FGMClassifier(
-        C=facts["asked_cost"],
-        budget=facts["budget"],
-        loss=losses[facts["loss"]],
-        space=spaces.from_settings(facts["space"]),
-    )
+    classes = np.array(facts["classes"]) if facts["classes_are_text"] else as_values(facts["classes"])
+    estimator = FGMClassifier(**_parameters.from_facts(facts, classes.tolist()))
     estimator._know(spaces.Inputs(facts["m"], None), by_name=bool(facts["by_name"]))
-    classes = facts["classes"]
-    estimator._keep(model, np.array(classes) if facts["classes_are_text"] else as_values(classes))
+    estimator._keep(model, classes)
     return estimator

@@ -318,8 +318,16 @@ def by_name(space: Space | str) -> Space:
     raise ValueError(f"space must be one of {', '.join(map(repr, _KINDS))} or a featgen.Space, not {space!r}")
 
 
-def from_settings(settings: Mapping[str, str]) -> Space:
-    """The space of a model file; groups, which are not in the file, come back as the features they were of."""
+def named(space: Space) -> Space | str:
+    """The name of a space that has its default parameters; any other as it is."""
+    for name, kind in _KINDS.items():
+        if type(space) is kind and space.get_params() == kind().get_params():
+            return name
+    return space
+
+
+def from_settings(settings: Mapping[str, str], only: list[int] | None = None) -> Space:
+    """The space of a model file; that of groups as the features they are of."""
     types = {
         "gamma": float,
         "coef0": float,
@@ -329,9 +337,18 @@ def from_settings(settings: Mapping[str, str]) -> Space:
         "power": float,
         "sigma": float,
     }
-    return _KINDS[settings.get("space", "linear")](
-        **{name.replace("-", "_"): types[name](value) for name, value in settings.items() if name in types}
-    )
+    values = {name.replace("-", "_"): types[name](value) for name, value in settings.items() if name in types}
+    if only is not None:
+        values["only"] = only
+    return _KINDS[settings.get("space", "linear")](**values)
+
+
+def given_groups(kept: Mapping[str, Any]) -> Any:
+    """The groups of a model file as they were given: a path, a dictionary or a list. None if the file does not say."""
+    file, lists = kept.get("file"), kept.get("lists")
+    if not lists:
+        return lists if file is None else file
+    return [features for _, features in lists] if lists[0][0] is None else dict(lists)
 
 
 class Inputs:

@@ -185,8 +185,36 @@ def test_nothing_is_said_of_what_was_reached_or_ended(data, parameters):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_parameters_that_equal_a_default_are_not_ignored(data):
+    """What is given counts, whatever it would have been otherwise."""
+    X, y = data
+    assert FGMClassifier(n_features=10, budget=10).fit(X, y).n_iter_ == 1
+    assert FGMClassifier(n_features=10, budget=9).fit(X, y).n_iter_ == 2
+    assert FGMClassifier(n_features=10).fit(X, y).n_iter_ == 10
+    assert FGMClassifier(n_features=23, budget=1, max_rounds=20).fit(X, y).stopped_ == "rounds"
+    assert FGMClassifier(gap=1e-9, budget=1, max_rounds=3, tol=0.0).fit(X, y).stopped_ == "rounds"
+    slow = FGMClassifier(n_features=23, budget=1, C=0.01, tol=1e-3).fit(X, y)
+    assert slow.stopped_ == "tolerance" and slow.n_selected_ < 23
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_defaults_are_those_of_the_engine(data):
+    X, y = data
+
+    def rounds(**parameters):
+        return FGMClassifier(**parameters).fit(X, y).rounds_
+
+    def same(a, b):
+        return [(r["selected"], r["objective"]) for r in a] == [(r["selected"], r["objective"]) for r in b]
+
+    assert same(rounds(), rounds(budget=10, max_rounds=20, tol=1e-3))
+    assert same(rounds(C=1e6), rounds(C=1e6, budget=10, max_rounds=20, tol=1e-3))
+    assert same(rounds(n_features=20), rounds(n_features=20, budget=2, tol=0.0))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rules_that_do_not_apply_unless_given(data):
-    """With a number of features or a gap, the defaults of max_rounds and tol do not stop the run; other values do."""
+    """With a number of features or a gap, max_rounds and tol stop the run only if they are given."""
     X, y = data
     assert FGMClassifier(n_features=23, budget=1).fit(X, y).n_iter_ > 20
     assert FGMClassifier(n_features=23, budget=1, max_rounds=5).fit(X, y).stopped_ == "rounds"

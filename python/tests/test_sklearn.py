@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 import sklearn
+import skops.io
 from featgen import FGMClassifier, FGMSelector, Gaussian, Poly2
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import VotingClassifier
@@ -148,6 +151,49 @@ def test_joblib(cancer, tmp_path):
     np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
 
 
+#: As docs/python.md has it.
+TRUSTED = ["featgen.estimators.FGMClassifier", "featgen.estimators.FGMSelector"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "more"),
+    [
+        ({}, []),
+        ({"loss": "logistic", "space": "gaussian"}, []),
+        ({"groups": {"a": ["mean radius", "mean area"], "b": ["worst area"]}, "n_features": 1}, []),
+        ({"space": Poly2(gamma=0.5)}, ["featgen.spaces.Poly2"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [FGMClassifier, FGMSelector])
+def test_skops(cancer, tmp_path, kind, parameters, more):
+    X, y = cancer
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), kind(**parameters)).fit(X, y)
+    skops.io.dump(model, tmp_path / "model.skops")
+    # Nothing but the package's own types: no code is run to load the rest.
+    assert set(skops.io.get_untrusted_types(file=tmp_path / "model.skops")) <= {*TRUSTED, *more}
+    other = skops.io.load(tmp_path / "model.skops", trusted=[*TRUSTED, *more])
+    np.testing.assert_array_equal(other[-1]._decision(X), model[-1]._decision(X))
+    np.testing.assert_array_equal(other.transform(X), model.transform(X))
+    assert list(other[-1].feature_names_in_) == list(X.columns) and other[-1].rounds_ == model[-1].rounds_
+    assert (
+        other[-1].at(1).n_selected_ == model[-1].at(1).n_selected_ if parameters.get("n_features") else True
+    )
+    assert repr(clone(other)) == repr(clone(model))
+    np.testing.assert_array_equal(clone(other).fit(X, y)[-1].coef_, model[-1].coef_)
+
+
+def test_skops_before_fitting_and_where_coefficients_are_sparse():
+    model = skops.io.loads(skops.io.dumps(FGMClassifier(n_features=3)), trusted=TRUSTED)
+    assert model.n_features == 3 and not hasattr(model, "coef_")
+    rows = np.flatnonzero(np.arange(40) % 2)
+    X = sp.csc_array((np.ones(20), (rows, np.full(20, 7))), shape=(40, 1_500_000))
+    model = FGMClassifier(n_features=1).fit(X, np.arange(40) % 2)
+    other = skops.io.loads(skops.io.dumps(model), trusted=TRUSTED)
+    np.testing.assert_array_equal(other.coef_.indices, [7])
+    np.testing.assert_array_equal(other.predict(X), np.arange(40) % 2)
+
+
 def test_pickles_before_fitting():
     model = pickle.loads(pickle.dumps(FGMClassifier(space=Poly2(gamma=2.0))))
     assert model.space.gamma == 2.0 and not hasattr(model, "coef_")
@@ -249,15 +295,15 @@ def test_defaults_are_those_of_the_interface():
     assert FGMClassifier().get_params() == FGMSelector().get_params()
     expected = {
         "n_features": None,
-        "budget": 10,
+        "budget": None,
         "C": 10.0,
         "loss": "squared_hinge",
         "fit_intercept": True,
         "space": "linear",
         "groups": None,
         "tree": False,
-        "max_rounds": 20,
-        "tol": 1e-3,
+        "max_rounds": None,
+        "tol": None,
         "inner_tol": 1e-4,
         "gap": None,
         "class_weight": None,

@@ -2,19 +2,22 @@
 
 use featgen::data::Dataset;
 use featgen::error::Place;
+use featgen::model::GivenGroups;
 use featgen::space::{
     self, AdditiveSpace, FeatureSpace, GroupSpace, Inputs, LinearSpace, MOST_MEMBERS, PolySpace,
     ProductSpace, TreeSpace, Watch,
 };
 use featgen::{Error, Result};
 
-use crate::args::{GroupingArgs, LearningArgs, SpaceArgs, SpaceKind};
+use crate::args::{GroupingArgs, LearningArgs, SpaceArgs, SpaceKind, TreeKind};
 use crate::numbers::{count, plural};
 use crate::progress::Progress;
 
-/// A space, and what may surprise about it.
+/// A space, how it was described, and what may surprise about it.
 pub(crate) struct Chosen<'a> {
     pub(crate) space: Box<dyn FeatureSpace + 'a>,
+    pub(crate) groups: Option<GivenGroups>,
+    pub(crate) only: Option<Vec<u64>>,
     /// What its candidates are.
     pub(crate) unit: &'static str,
     pub(crate) notes: Vec<String>,
@@ -38,18 +41,18 @@ pub(crate) fn chosen<'a>(
         }
         SpaceKind::Poly2 => {
             let mut space = PolySpace::new(inputs, gamma.unwrap_or(1.0), coef0.unwrap_or(1.0))?;
-            if let Some(only) = only {
-                space = space.only(only);
+            if let Some(only) = &only {
+                space = space.only(only.iter().copied());
             }
-            Ok(Chosen::features(space))
+            Ok(Chosen { only, ..Chosen::features(space) })
         }
         SpaceKind::Products => {
             let space = ProductSpace::new(inputs, degree.unwrap_or(2))?;
             let mut space = space.min_support(min_support.unwrap_or(1));
-            if let Some(only) = only {
-                space = space.only(only);
+            if let Some(only) = &only {
+                space = space.only(only.iter().copied());
             }
-            Ok(Chosen::features(space))
+            Ok(Chosen { only, ..Chosen::features(space) })
         }
         SpaceKind::Hik => curves(AdditiveSpace::hik(inputs, levels)?, data),
         SpaceKind::Intersection => {
@@ -71,7 +74,7 @@ fn curves<'a>(space: AdditiveSpace<'a>, data: &Dataset) -> Result<Chosen<'a>> {
 impl<'a> Chosen<'a> {
     /// A space of single features.
     fn features(space: impl FeatureSpace + 'a) -> Self {
-        Self { space: Box::new(space), unit: "feature", notes: Vec::new() }
+        Self { space: Box::new(space), groups: None, only: None, unit: "feature", notes: Vec::new() }
     }
 }
 
@@ -116,5 +119,11 @@ fn linear<'a>(
         let features = plural(left_out, "feature");
         notes.push(format!("{features} in no group left out; --singletons makes each a group of its own"));
     }
-    Ok(Chosen { space, unit: "group", notes })
+    let groups = GivenGroups {
+        file: Some(file.display().to_string()),
+        format: args.tree.and_then(TreeKind::format).map(|format| format.name().to_owned()),
+        lists: Vec::new(),
+        singletons: args.singletons,
+    };
+    Ok(Chosen { space, groups: Some(groups), only: None, unit: "group", notes })
 }

@@ -43,7 +43,8 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
     let machine = machine.interrupt(interrupted);
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
-        .map_err(|error| with_source(error, &train.source))?;
+        .map_err(|error| with_source(error, &train.source))?
+        .with_description(chosen.groups, chosen.only);
     let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
     progress.finish();
 

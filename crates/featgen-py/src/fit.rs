@@ -52,7 +52,7 @@ pub(crate) struct Listeners {
 }
 
 /// The two classes and whether they are words, who is of the second, how often each instance counts, and what the errors of
-/// each class weigh.
+/// each class weigh: two numbers, or `balanced` if that is asked for.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Target<'py> {
@@ -61,6 +61,7 @@ pub(crate) struct Target<'py> {
     text: bool,
     counts: Option<PyReadonlyArray1<'py, f64>>,
     weights: Option<[f64; 2]>,
+    balanced: bool,
 }
 
 /// Selects features and fits them. Returns the model and, if the run was broken off by an exception, that exception:
@@ -79,9 +80,11 @@ pub(crate) fn fit<'py>(
     let watch = Watch::new(Arc::clone(&interrupted));
     let (threads, text) = (options.threads, target.text);
     let mut machine = options.machine().map_err(raise)?.interrupt(Arc::clone(&interrupted));
-    if let Some(weights) = target.weights {
-        machine = machine.class_weights(ClassWeights::Each(weights));
-    }
+    machine = match target.weights {
+        Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
+        None if target.balanced => machine.class_weights(ClassWeights::Balanced),
+        None => machine,
+    };
     let labels = target.labels()?;
     let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
     let names = names.map(Names::identifying).unwrap_or_default();
@@ -108,6 +111,10 @@ pub(crate) fn fit<'py>(
             let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
             match (model, broken_off) {
                 (Ok(model), broken_off) => {
+                    let model = match &space {
+                        Some(space) => space.describe(model),
+                        None => model,
+                    };
                     let model = featgen::Model { classes_are_text: text, ..model };
                     Ok((Model::new(model), broken_off))
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
-use featgen::model::{Certificate, Round, Term};
+use featgen::model::{Certificate, Round, Term, Weighing};
 use featgen::space::Feature;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -52,7 +52,12 @@ impl Model {
     }
 
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>,) {
-        (PyBytes::new(py, self.model.to_json().as_bytes()),)
+        (self.to_json(py),)
+    }
+
+    /// What a file holds.
+    fn to_json<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.model.to_json().as_bytes())
     }
 
     /// The model with `n_features` features or the nearest number below; `None` if no round had so few.
@@ -83,6 +88,7 @@ impl Model {
         facts.set_item("count", model.count())?;
         facts.set_item("by_name", model.by_name)?;
         facts.set_item("space", &model.space)?;
+        facts.set_item("parameters", parameters(py, model)?)?;
         Ok(facts)
     }
 
@@ -204,6 +210,35 @@ fn compressed(py: Python<'_>, columns: &[Option<Column>]) -> PyResult<Py<PyAny>>
     }
     let parts = (values.into_pyarray(py), rows.into_pyarray(py), pointers.into_pyarray(py));
     Ok(parts.into_pyobject(py)?.into_any().unbind())
+}
+
+/// What the run was asked for, as the estimators call it; empty in older files.
+fn parameters<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let Some(given) = &model.parameters else { return Ok(dict) };
+    dict.set_item("n_features", given.features)?;
+    dict.set_item("budget", given.budget)?;
+    dict.set_item("max_rounds", given.max_rounds)?;
+    dict.set_item("tol", given.tol)?;
+    dict.set_item("gap", given.gap)?;
+    dict.set_item("inner_tol", given.inner_tol)?;
+    dict.set_item("solver", &given.solver)?;
+    dict.set_item("fit_intercept", given.shift)?;
+    dict.set_item("debias", given.debias)?;
+    match given.class_weights {
+        None => dict.set_item("class_weight", py.None())?,
+        Some(Weighing::Balanced) => dict.set_item("class_weight", "balanced")?,
+        Some(Weighing::Each(weights)) => dict.set_item("class_weight", weights)?,
+    }
+    dict.set_item("only", &given.only)?;
+    if let Some(groups) = &given.groups {
+        let lists: Vec<_> = groups.lists.iter().map(|group| (&group.name, &group.features)).collect();
+        dict.set_item("file", &groups.file)?;
+        dict.set_item("format", &groups.format)?;
+        dict.set_item("lists", lists)?;
+        dict.set_item("singletons", groups.singletons)?;
+    }
+    Ok(dict)
 }
 
 fn is_input(term: &Term) -> bool {

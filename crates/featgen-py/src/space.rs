@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use featgen::model::{GivenGroup, GivenGroups};
 use featgen::space::{
     self, AdditiveSpace, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace, ProductSpace,
     Tree, TreeFormat, TreeSpace,
@@ -114,6 +115,19 @@ impl Space {
     }
 }
 
+impl Space {
+    /// Notes in a model how the space was described.
+    pub(crate) fn describe(&self, model: featgen::Model) -> featgen::Model {
+        match self {
+            Self::Grouped(grouped) => model.with_description(Some(grouped.given()), None),
+            Self::Poly2(Poly2 { only, .. }) | Self::Products(Products { only, .. }) => {
+                model.with_description(None, only.clone())
+            }
+            Self::Steps(_) | Self::Gaussian(_) => model,
+        }
+    }
+}
+
 impl Grouped {
     fn over<'a>(&self, inputs: Inputs<'a>) -> Result<Box<dyn FeatureSpace + 'a>> {
         let weight = match self.weight.as_str() {
@@ -162,13 +176,21 @@ impl Grouped {
     }
 
     fn format(&self) -> Result<Option<TreeFormat>> {
-        let known = |format: &str| match format {
-            "lists" => Ok(TreeFormat::Lists),
-            "parents" => Ok(TreeFormat::Parents),
-            "newick" => Ok(TreeFormat::Newick),
-            "paths" => Ok(TreeFormat::Paths),
-            other => Err(Error::parameter("format", format!("lists, parents, newick or paths, not {other}"))),
+        self.format.as_deref().map(TreeFormat::by_name).transpose()
+    }
+
+    /// What a model keeps of it.
+    fn given(&self) -> GivenGroups {
+        let (file, lists) = match &self.groups {
+            Source::File(path) => (Some(path.display().to_string()), Vec::new()),
+            Source::Lists(lists) => {
+                let group = |(name, features): &(Option<String>, Vec<u64>)| GivenGroup {
+                    name: name.clone(),
+                    features: features.clone(),
+                };
+                (None, lists.iter().map(group).collect())
+            }
         };
-        self.format.as_deref().map(known).transpose()
+        GivenGroups { file, format: self.format.clone(), lists, singletons: self.singletons }
     }
 }

@@ -13,7 +13,7 @@ use featgen::data::read::Reader;
 use featgen::{Error, Machine};
 
 pub(crate) use convert::{ConvertArgs, Size};
-pub(crate) use space::{GroupingArgs, SpaceArgs, SpaceKind};
+pub(crate) use space::{GroupingArgs, SpaceArgs, SpaceKind, TreeKind};
 
 #[derive(Parser)]
 #[command(

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::model::Weighing;
 
 /// The class of every instance, as written in the source.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -165,8 +166,7 @@ impl ClassWeights {
             }
             Self::Given(list) => {
                 for (label, weight) in list {
-                    let same = |class: &&String| class.as_str() == label || same_number(class, label);
-                    let Some(k) = classes.iter().position(same) else {
+                    let Some(k) = class_called(label, classes) else {
                         let [a, b] = classes;
                         let reason = format!("no class is called {label}: the classes are {a} and {b}");
                         return Err(Error::parameter("weight", reason));
@@ -181,6 +181,27 @@ impl ClassWeights {
         }
         Ok(factors)
     }
+
+    /// The same for a model of these classes; `None` if they count the same.
+    pub(crate) fn weighing(&self, classes: &[String; 2]) -> Option<Weighing> {
+        match self {
+            Self::Equal => None,
+            Self::Balanced => Some(Weighing::Balanced),
+            Self::Each(weights) => Some(Weighing::Each(*weights)),
+            Self::Given(list) => {
+                let mut weights = [1.0; 2];
+                for (label, weight) in list {
+                    class_called(label, classes.each_ref()).into_iter().for_each(|k| weights[k] = *weight);
+                }
+                Some(Weighing::Each(weights))
+            }
+        }
+    }
+}
+
+/// Which of two classes a label means: numbers may be written in several ways.
+fn class_called(label: &str, classes: [&String; 2]) -> Option<usize> {
+    classes.iter().position(|class| class.as_str() == label || same_number(class, label))
 }
 
 fn not_two(classes: &[String]) -> String {

@@ -26,6 +26,9 @@ use crate::files;
 use crate::model::Round;
 use crate::space::{Candidate, FeatureSpace};
 
+/// Who makes checkpoints and models.
+pub(super) const PROGRAM: &str = concat!("featgen ", env!("CARGO_PKG_VERSION"));
+
 const MAGIC: &[u8; 8] = b"featgenC";
 const VERSION: u32 = 2;
 const PROLOGUE: usize = 24;
@@ -135,7 +138,7 @@ impl Checkpoint {
             return Err(here("a checkpoint must be an ordinary file".into()));
         }
         let mut made = Made {
-            program: format!("featgen {}", env!("CARGO_PKG_VERSION")),
+            program: PROGRAM.to_owned(),
             data: Data::of(space, labels),
             settings: settings(machine, plan, space),
             rules: Rules {

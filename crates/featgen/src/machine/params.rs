@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use crate::data::ClassWeights;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, SquaredHinge};
+use crate::model::Parameters;
 use crate::subproblem;
 
 /// The feature generating machine: set what matters, then [`fit`](Machine::fit).
@@ -182,6 +183,26 @@ impl Machine {
     /// Says what is wrong with the parameters, if anything. [`fit`](Self::fit) asks the same; ask before reading large data.
     pub fn validate(&self) -> Result<()> {
         self.check().map(drop)
+    }
+
+    /// The parameters as they were given, for a model of these classes.
+    pub(super) fn parameters(&self, classes: &[String; 2]) -> Parameters {
+        Parameters {
+            features: self.features,
+            budget: self.budget,
+            max_rounds: self.max_rounds,
+            tol: self.tol,
+            gap: self.gap,
+            inner_tol: self.inner_tol,
+            inner_decrease: self.inner_decrease,
+            solver: self.solver.clone(),
+            shift: self.shift,
+            debias: self.debias,
+            class_weights: self.class_weights.weighing(classes),
+            // Only the caller knows how a space was described.
+            groups: None,
+            only: None,
+        }
     }
 
     /// The parameters with defaults filled in, or what is wrong with them.

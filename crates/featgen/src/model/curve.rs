@@ -33,9 +33,7 @@ impl Curve {
                     (level, sum)
                 };
                 let table = heights.into_iter().map(&mut above).collect();
-                // Where training takes no negative values, they are as good as none.
-                let mirrored = model.space.get("space").is_none_or(|space| space != "hik");
-                Some(Self::Steps(first.bins(), table, mirrored))
+                Some(Self::Steps(first.bins(), table, model.takes_negative_values()))
             }
             Feature::Wave(first) => {
                 let mut weights = vec![0.0; 2 * Wave::amplitudes().len()];
@@ -74,6 +72,11 @@ impl Curve {
 const POINTS: usize = 101;
 
 impl Model {
+    /// Whether negative values have levels, as positive ones do. Where training takes none, they are as good as 0.
+    pub(super) fn takes_negative_values(&self) -> bool {
+        self.space.get("space").is_none_or(|space| space != "hik")
+    }
+
     /// Whether what was selected are curves over features, rather than features or groups of them.
     pub fn has_curves(&self) -> bool {
         self.terms.first().is_some_and(|term| term.feature.is_part_of_curve())

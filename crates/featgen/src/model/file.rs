@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::formula::Formulas;
 use super::{Certificate, Model, Round};
 use crate::data::read::quoted;
 use crate::data::same_number;
@@ -22,6 +23,7 @@ const LARGEST: u64 = 1 << 30;
 struct Written<'a> {
     format: &'a str,
     version: u32,
+    formulas: Formulas,
     #[serde(flatten)]
     model: &'a Model,
 }
@@ -80,7 +82,7 @@ impl Model {
     }
 
     fn written(&self) -> Written<'_> {
-        Written { format: FORMAT, version: VERSION, model: self }
+        Written { format: FORMAT, version: VERSION, formulas: Formulas::of(self), model: self }
     }
 
     /// Files hold numbers, and there is none for what is not finite.

@@ -2,7 +2,9 @@
 
 mod curve;
 mod file;
+mod formula;
 mod lacking;
+mod parameters;
 mod predict;
 mod scores;
 
@@ -11,6 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use lacking::Lacking;
+pub use parameters::{GivenGroup, GivenGroups, Parameters, Weighing};
 pub use predict::{Decisions, Predictor};
 pub use scores::{Scores, Tally};
 
@@ -20,6 +23,9 @@ use crate::space::Feature;
 /// A fitted model: the decision value of an instance is `sum over terms of weight * feature - bias`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model {
+    /// The program that made it, with its version; older files do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
     /// The loss it was fitted with.
     pub loss: String,
     /// The class of negative and that of positive decision values.
@@ -41,6 +47,9 @@ pub struct Model {
     pub asked_cost: f64,
     /// The cost of the final l2 refit, if there was one.
     pub debias: Option<f64>,
+    /// What the run was asked for; older files do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Parameters>,
     /// The shift b.
     pub bias: f64,
     /// How good the selection is, before any refit.
@@ -220,6 +229,15 @@ impl Round {
 }
 
 impl Model {
+    /// Notes how the space was described, as far as the space itself does not know: the groups as they were given, and the
+    /// inputs that may be multiplied.
+    pub fn with_description(mut self, groups: Option<GivenGroups>, only: Option<Vec<u64>>) -> Self {
+        if let Some(parameters) = &mut self.parameters {
+            (parameters.groups, parameters.only) = (groups, only);
+        }
+        self
+    }
+
     /// The features that carry weight, most important (largest weight) first.
     pub fn selected(&self) -> Vec<&Term> {
         let mut terms: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();

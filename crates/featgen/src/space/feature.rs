@@ -165,7 +165,7 @@ mod from_one {
         }
     }
 
-    pub(super) mod ids {
+    pub(crate) mod ids {
         use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
         /// One id, so that lists of them are written by the rule for one.
@@ -182,7 +182,7 @@ mod from_one {
     }
 }
 
-pub(crate) use from_one::id as id_from_one;
+pub(crate) use from_one::{id as id_from_one, ids as ids_from_one};
 
 impl Ord for Feature {
     fn cmp(&self, other: &Self) -> Ordering {

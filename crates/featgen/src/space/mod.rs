@@ -19,8 +19,8 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 pub use additive::{AdditiveSpace, MOST_LEVELS};
-pub(crate) use feature::id_from_one;
 pub use feature::{Feature, Real, Step, Wave};
+pub(crate) use feature::{id_from_one, ids_from_one};
 pub use footprint::Footprint;
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_features, read_groups, read_tree};

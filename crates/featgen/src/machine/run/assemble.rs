@@ -3,6 +3,7 @@
 use super::Run;
 use crate::error::{Error, Result};
 use crate::machine::Stop;
+use crate::machine::checkpoint::PROGRAM;
 use crate::model::{Group, MOST_ALIASES, Model, NamedInput, Round, Term, Training};
 use crate::space::Feature;
 
@@ -56,7 +57,9 @@ impl Run<'_> {
             accuracy: self.accuracy(),
         };
         let model = Model {
+            made_by: Some(PROGRAM.to_owned()),
             loss: self.machine.loss.name().to_owned(),
+            parameters: Some(self.machine.parameters(&self.labels.classes)),
             classes: self.labels.classes,
             classes_are_text: false,
             label_column: inputs.label_column(),

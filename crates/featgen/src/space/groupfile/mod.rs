@@ -38,6 +38,26 @@ pub enum TreeFormat {
     Paths,
 }
 
+impl TreeFormat {
+    const ALL: [Self; 4] = [Self::Lists, Self::Parents, Self::Newick, Self::Paths];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lists => "lists",
+            Self::Parents => "parents",
+            Self::Newick => "newick",
+            Self::Paths => "paths",
+        }
+    }
+
+    /// The format of that name.
+    pub fn by_name(name: &str) -> Result<Self> {
+        let unknown = || Error::parameter("format", format!("lists, parents, newick or paths, not {name}"));
+        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(unknown)
+    }
+}
+
 /// Reads groups from a file of lists. With `singletons`, features in no group become groups of one.
 pub fn read_groups(path: impl AsRef<Path>, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
     groups_from(Source::open_list(path.as_ref())?, inputs, singletons)

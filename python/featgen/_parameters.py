@@ -1,0 +1,96 @@
+"""Parameters of the estimators as the engine is told them, and back from what a model keeps of them.
+
+A parameter that is None is left to the engine, the one place where defaults are decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from joblib import cpu_count, effective_n_jobs
+
+from . import spaces
+from ._checks import given, integer, one_of, path, real, share, truth
+
+_LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
+
+_SOLVERS = ("auto", "newton", "apg", "pg")
+
+
+def options(estimator: Any) -> dict[str, Any]:
+    """What the engine is told about a run."""
+    return {
+        "n_features": integer("n_features", estimator.n_features),
+        "budget": integer("budget", estimator.budget),
+        "cost": real("C", given("C", estimator.C)),
+        "loss": _LOSSES[one_of("loss", estimator.loss, _LOSSES)],
+        "fit_intercept": truth("fit_intercept", estimator.fit_intercept),
+        "max_rounds": integer("max_rounds", estimator.max_rounds),
+        "tol": real("tol", estimator.tol),
+        "inner_tol": real("inner_tol", given("inner_tol", estimator.inner_tol)),
+        "gap": share("gap", estimator.gap),
+        "debias": real("debias", estimator.debias),
+        "solver": one_of("solver", estimator.solver, _SOLVERS),
+        "threads": _threads(estimator.n_jobs),
+        "checkpoint": path("checkpoint", estimator.checkpoint),
+    }
+
+
+def space(estimator: Any) -> spaces.Space:
+    """The space that ``space``, ``groups`` and ``tree`` describe."""
+    tree = truth("tree", estimator.tree)
+    if estimator.groups is None:
+        if tree:
+            raise ValueError("tree=True says that groups form a tree: groups must be given")
+        return spaces.by_name(estimator.space)
+    if not (estimator.space == "linear" or isinstance(estimator.space, spaces.Linear)):
+        raise ValueError("groups are of the features as they are: space must be 'linear'")
+    return spaces.Tree(estimator.groups) if tree else spaces.Groups(estimator.groups)
+
+
+def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
+    """The parameters of the run that made a model: a fit with them makes it again."""
+    kept = facts["parameters"]
+    names = (
+        "n_features",
+        "budget",
+        "fit_intercept",
+        "max_rounds",
+        "tol",
+        "inner_tol",
+        "gap",
+        "debias",
+        "solver",
+    )
+    parameters = {name: kept[name] for name in names if name in kept}
+    # Older files have what the run came to, not what was asked for.
+    parameters.setdefault("budget", facts["budget"])
+    weights = kept.get("class_weight")
+    if weights is not None:
+        parameters["class_weight"] = weights if weights == "balanced" else dict(zip(classes, weights))
+    losses = {engine: name for name, engine in _LOSSES.items()}
+    return {"C": facts["asked_cost"], "loss": losses[facts["loss"]], **parameters, **_space_from(facts, kept)}
+
+
+def _space_from(facts: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that describe the space, in the simplest way that says the same."""
+    settings = facts["space"]
+    if "groups" not in settings:
+        return {"space": spaces.named(spaces.from_settings(settings, kept.get("only")))}
+    weight, tree = settings.get("group-weight", "none"), "tree" in settings
+    groups, singletons, format = spaces.given_groups(kept), kept.get("singletons", False), kept.get("format")
+    if groups is not None and weight == "none" and not singletons and format is None:
+        return {"groups": groups, "tree": tree}
+    if tree:
+        return {"space": spaces.Tree(groups, weight, singletons, format)}
+    return {"space": spaces.Groups(groups, weight, singletons)}
+
+
+def _threads(n_jobs: int | None) -> int:
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise ValueError(f"n_jobs: must be an integer other than 0, or None, not {n_jobs!r}")
+    # More threads than processors only take time.
+    return min(effective_n_jobs(n_jobs), max(1, cpu_count()))
