@@ -118,6 +118,59 @@ fn a_store_gives_the_bits_of_its_source() {
     }
 }
 
+/// A store holds columns. From a source that holds rows (a table, an array in C order) it adds scores up in another order:
+/// weights are those of the source, bounds may differ in their last digits. From an array in Fortran order all bits are the same.
+#[test]
+fn a_store_of_rows_differs_from_its_source_in_last_digits_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let (n, m) = (300, 40);
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let x: Vec<Vec<f64>> =
+        (0..n).map(|_| (0..m).map(|_| random.random_range(-1.0..1.0f64)).collect()).collect();
+    let labels: Vec<u8> = x.iter().map(|row| u8::from(row[0] - row[3] + 0.5 * row[7] > 0.1)).collect();
+    let by_rows: Vec<f64> = x.concat();
+    let by_columns: Vec<f64> = (0..m).flat_map(|j| x.iter().map(move |row| row[j])).collect();
+    let array = |order: &str, values: &[f64]| {
+        let header = format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': ({n}, {m}), }}");
+        let header = format!("{header:<117}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        bytes.extend(header.bytes());
+        bytes.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+        bytes
+    };
+    let mut table = (0..m).map(|j| format!("c{j},")).collect::<String>() + "label\n";
+    for (row, label) in x.iter().zip(&labels) {
+        table += &(row.iter().map(|x| format!("{x},")).collect::<String>() + &format!("{label}\n"));
+    }
+    std::fs::write(file("c.npy"), array("False", &by_rows)).unwrap();
+    std::fs::write(file("f.npy"), array("True", &by_columns)).unwrap();
+    std::fs::write(file("data.csv"), table).unwrap();
+    std::fs::write(file("labels.txt"), labels.iter().map(|l| format!("{l}\n")).collect::<String>()).unwrap();
+    let arrays = || Reader::new().labels_file(file("labels.txt"));
+    let sources = [
+        ("f.npy", arrays(), true),
+        ("c.npy", arrays(), false),
+        ("data.csv", Reader::new().label_column("label"), false),
+    ];
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 * a.abs().max(b.abs());
+    for (name, reader, same_bits) in sources {
+        let source = reader.read(file(name)).unwrap();
+        let conversion = Conversion { memory: 1 << 30, shards: None };
+        convert(&reader, &file(name), &file("data.store"), &conversion, &mut |_| ()).unwrap();
+        let store = Dataset::read(file("data.store")).unwrap();
+        let (of_source, of_store) = (fitted(&source), fitted(&store));
+        assert!(!same_bits || of_source.to_json() == of_store.to_json(), "{name}");
+        assert_eq!(of_source.terms, of_store.terms, "{name}");
+        assert_eq!(of_source.bias.to_bits(), of_store.bias.to_bits(), "{name}");
+        for (a, b) in of_source.rounds.iter().zip(&of_store.rounds) {
+            assert_eq!((&a.terms, &a.weights), (&b.terms, &b.weights), "{name}");
+            assert!(near(a.lower_bound, b.lower_bound), "{name}: {} {}", a.lower_bound, b.lower_bound);
+        }
+    }
+}
+
 /// Row numbers take two bytes if that is enough for the last one, and four if not. All sums and models are those of data in
 /// memory, which always take four.
 #[test]
