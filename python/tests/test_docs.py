@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in (ROOT / "README.md", ROOT / "docs" / "python.md") if page.exists()]
+LINKING = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "bench" / "README.md", *ROOT.glob("docs/*.md")]
 MODULES = sorted(module.name for module in pkgutil.walk_packages(featgen.__path__, "featgen."))
 
 #: A block of Python and, if it follows at once, the text that it prints.
@@ -49,6 +50,22 @@ def tidy(text):
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run(page)
+
+
+def anchors(page):
+    """What headings of a page are called in links."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if not link.startswith("http"):
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
 
 
 def test_blocks_are_run_and_compared(tmp_path):
