@@ -48,9 +48,9 @@ PARAMETERS = """
     checkpoint : str or path-like, default=None
         A file in which the run is kept after every round. A fit that finds the file goes on from it and ends with the
         same model, bit for bit, as if nothing had ended the run; the file stays. It is an error if the file is of other
-        data or parameters: only ``debias``, ``n_jobs`` and rules that would not have ended the run before may be
-        others. So it is for a single fit: in cross-validation or a grid search, every fit has other data and all but
-        the first would be refused.
+        data or parameters: only ``debias``, ``n_jobs`` and rules that would not have ended the run earlier may change.
+        It serves a single fit: in cross-validation or a grid search, every fit has other data and all but the first
+        would be refused.
 """
 
 ATTRIBUTES = """

@@ -101,17 +101,17 @@ pub(crate) struct TrainArgs {
 
     /// Bound on memory, such as 1GB, for data that are mapped: a store, or a plain .npy
     ///
-    /// What would need more is refused before it begins. Pages of mapped data are not counted: the system gives and takes
-    /// them as it likes.
+    /// A run that would need more is refused before it begins. Pages of mapped data are not counted: the system gives and
+    /// takes them as it likes.
     #[arg(long, value_name = "SIZE", help_heading = "Input")]
     pub(crate) memory: Option<Size>,
 
     /// Keep the run in this file after every round; if it is there, go on from it
     ///
-    /// A run that was ended by anything comes to the same model, bit for bit, when the same command is given again. The
-    /// file stays at the end. With other data or other options it is refused, but for those that change no round:
-    /// --debias, --threads, and stopping rules that would not have ended the run before (more --max-rounds, a smaller
-    /// --tol, a smaller --gap, more --features with the same --budget).
+    /// However a run was ended, the same command given again ends with the same model, bit for bit. The file stays. With
+    /// other data or other options it is refused. Only options that change no earlier round may differ: --debias,
+    /// --threads, and stopping rules that would not have ended the run earlier (more --max-rounds, a smaller --tol, a
+    /// smaller --gap, more --features with the same --budget).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) checkpoint: Option<PathBuf>,
 

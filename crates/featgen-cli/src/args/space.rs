@@ -25,11 +25,11 @@ pub(crate) struct SpaceArgs {
     #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "Features")]
     pub(crate) degree: Option<usize>,
 
-    /// For products: leave out what is not 0 in fewer instances than this [default: 1]
+    /// For products: leave out products that are not 0 in fewer instances than this [default: 1]
     #[arg(long, value_name = "K", allow_negative_numbers = true, help_heading = "Features")]
     pub(crate) min_support: Option<usize>,
 
-    /// For poly2 and products: only these features may be multiplied, as in a file of --groups
+    /// For poly2 and products: the features that may be multiplied, written as in a file of --groups
     #[arg(long, value_name = "FILE", help_heading = "Features")]
     pub(crate) only: Option<PathBuf>,
 
@@ -77,9 +77,9 @@ impl SpaceArgs {
 pub(crate) enum SpaceKind {
     /// The input features as they are
     Linear,
-    /// Them, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them
+    /// The inputs, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them
     Poly2,
-    /// Them and all products of up to D different ones, for values within 0 and 1
+    /// The inputs and all products of up to D different ones, for values from 0 to 1
     Products,
     /// A curve of each feature in many steps, as the kernel min(x, z) makes it
     Hik,
