@@ -56,7 +56,7 @@ impl Tiny {
         let mut signs: Vec<f64> = (0..n).map(|_| if rng.random_bool(0.5) { 1.0 } else { -1.0 }).collect();
         (signs[0], signs[1]) = (-1.0, 1.0);
         let cost = 10f64.powf(rng.random_range(-3.0..13.0));
-        let (loss, shift) = (Loss::ALL[(seed % 2) as usize], seed / 2 % 4 > 0);
+        let (loss, shift) = (Loss::ALL[(seed % 2) as usize], !(seed / 2).is_multiple_of(4));
         Self { x, signs, loss, shift, budget: rng.random_range(1..=m), cost }
     }
 
@@ -192,7 +192,7 @@ impl Exact {
                     (best, at) = (value, next);
                     break;
                 }
-                part = part / big(2.0);
+                part /= big(2.0);
             }
             if &before - &best <= &before * big(1e-45) {
                 break;
@@ -232,7 +232,8 @@ fn solve(mut a: Vec<Vec<Big>>, mut b: Vec<Big>) -> Option<Vec<Big>> {
     let n = b.len();
     for k in 0..n {
         let pivot = (k..n).max_by(|&i, &j| abs(&a[i][k]).partial_cmp(&abs(&a[j][k])).unwrap())?;
-        (a.swap(k, pivot), b.swap(k, pivot)).1;
+        a.swap(k, pivot);
+        b.swap(k, pivot);
         if a[k][k] == big(0.0) {
             return None;
         }
