@@ -1,7 +1,6 @@
 //! `featgen convert`: data of any size to a store.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use featgen::data::store::{self, Progress as Step};
@@ -11,7 +10,7 @@ use crate::args::ConvertArgs;
 use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 
-pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<u8> {
     let start = Instant::now();
     let reader = args.reader();
     let inputs: Vec<(&str, &Path)> =
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
             seconds(start.elapsed().as_secs_f64())
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(crate::SUCCESS)
 }
 
 /// Says how far a conversion is.

@@ -1,7 +1,6 @@
 //! `featgen demo`: make data, forget the truth, find it again, compare.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::time::Instant;
 
 use featgen::model::Term;
@@ -21,7 +20,7 @@ use crate::table::{Align, Cell};
 /// Instances that the model is tested on.
 const TEST_ROWS: usize = 1000;
 
-pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     if args.select == 0 || args.select > args.features {
         return Err(Error::parameter("select", format!("must be within 1 and {}", args.features)).into());
     }

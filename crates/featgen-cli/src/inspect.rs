@@ -1,7 +1,6 @@
 //! `featgen inspect`: what a model, or a store, holds.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use featgen::Model;
 use featgen::data::store;
@@ -15,10 +14,10 @@ use crate::style::Style;
 use crate::summary;
 use crate::table::Table;
 
-pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<u8> {
     if store::is_store(&args.model) {
         stored::show(&args.model, args.json)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(crate::SUCCESS);
     }
     let model = Model::load(&args.model)?;
     if args.json {
@@ -26,7 +25,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<ExitCode> {
     } else {
         crate::print(|out| for_people(args, &model, out))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(crate::SUCCESS)
 }
 
 fn for_people(args: &InspectArgs, model: &Model, out: &mut dyn Write) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Ctrl-C: the first ends the run with the model so far, the second ends the program.
 
 use std::path::Path;
-use std::process::{self, ExitCode};
+use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ const EXIT_CODE: u8 = 130;
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// Success, unless the run was ended early: scripts should not take half a result for a whole one.
-pub(crate) fn exit_code(stopped: Stop) -> ExitCode {
-    if stopped == Stop::Interrupted { EXIT_CODE.into() } else { ExitCode::SUCCESS }
+pub(crate) fn exit_code(stopped: Stop) -> u8 {
+    if stopped == Stop::Interrupted { EXIT_CODE } else { crate::SUCCESS }
 }
 
 /// A flag that Ctrl-C (or a request to terminate) sets.

@@ -22,12 +22,14 @@ mod train;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Context;
 use args::{Cli, Command};
 use clap::Parser;
 use featgen::files::Identity;
+
+/// The exit code of what went well.
+const SUCCESS: u8 = 0;
 
 /// Runs the command with these arguments, the first of which is the name it was called by, and returns its exit code.
 ///
@@ -39,17 +41,17 @@ where
     I::Item: Into<OsString> + Clone,
 {
     featgen::data::explain_cut_files(Some(1));
-    number(match Cli::try_parse_from(arguments) {
+    match Cli::try_parse_from(arguments) {
         Ok(cli) => command(cli.command).unwrap_or_else(|error| explain(&error)),
         Err(error) => {
             // Help and version are "errors" too, of code 0. If nobody reads them there is nothing to do about it.
             let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            u8::try_from(error.exit_code()).unwrap_or(2)
         }
-    })
+    }
 }
 
-fn command(command: Command) -> anyhow::Result<ExitCode> {
+fn command(command: Command) -> anyhow::Result<u8> {
     start_threads(&command)?;
     match command {
         Command::Train(args) => train::run(&args),
@@ -59,11 +61,6 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Synth(args) => synth::run(&args),
         Command::Demo(args) => demo::run(&args),
     }
-}
-
-/// The number of an exit code: the standard library only compares them.
-fn number(code: ExitCode) -> u8 {
-    (0..=u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(1)
 }
 
 fn start_threads(command: &Command) -> anyhow::Result<()> {
@@ -76,10 +73,10 @@ fn start_threads(command: &Command) -> anyhow::Result<()> {
 }
 
 /// One line that says what went wrong, and the exit code that goes with it.
-fn explain(error: &anyhow::Error) -> ExitCode {
+fn explain(error: &anyhow::Error) -> u8 {
     if error.chain().any(is_broken_pipe) {
         // The reader (`| head`) has seen enough: nothing is wrong.
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     }
     let (line, code) = match error.downcast_ref::<featgen::Error>() {
         Some(featgen::Error::Parameter { name, reason }) => (format!("error: --{name}: {reason}"), 2),
@@ -87,7 +84,7 @@ fn explain(error: &anyhow::Error) -> ExitCode {
         None => (format!("{error:#}"), 1),
     };
     note(one_line(&line));
-    ExitCode::from(code)
+    code
 }
 
 /// Messages quote what stands in files: that must not fill the screen.

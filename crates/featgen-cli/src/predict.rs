@@ -2,7 +2,6 @@
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Context;
 use featgen::data::Dataset;
@@ -16,7 +15,7 @@ use crate::interrupt;
 use crate::json::{self, Quality};
 use crate::numbers::{percent, plural};
 
-pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
     crate::check_outputs(&inputs(args), args.output.as_deref().map(|file| ("predictions", file)).as_slice())?;
     let model = at_features(Model::load(&args.model)?, args)?;
     if args.output_kind == OutputKind::Probability && model.probability(0.0).is_none() {
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if !args.quiet && !args.json {
         summary(&quality);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(crate::SUCCESS)
 }
 
 /// What is read.

@@ -1,7 +1,6 @@
 //! `featgen synth`: data sets with a known solution, as files.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
@@ -14,7 +13,7 @@ use crate::args::{
 use crate::convert;
 use crate::progress::Progress;
 
-pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<u8> {
     match &args.kind {
         SynthKind::Linear(args) => linear(args),
         SynthKind::Group(args) => group(args),
@@ -22,7 +21,7 @@ pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn linear(args: &LinearArgs) -> anyhow::Result<ExitCode> {
+fn linear(args: &LinearArgs) -> anyhow::Result<u8> {
     let &LinearArgs { ref set, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Linear { rows, test_rows, features, relevant, density, shift, seed };
@@ -33,7 +32,7 @@ fn linear(args: &LinearArgs) -> anyhow::Result<ExitCode> {
     show_next(&files, relevant, "features", command)
 }
 
-fn group(args: &GroupArgs) -> anyhow::Result<ExitCode> {
+fn group(args: &GroupArgs) -> anyhow::Result<u8> {
     let &GroupArgs { ref set, group_size, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed };
@@ -47,7 +46,7 @@ fn group(args: &GroupArgs) -> anyhow::Result<ExitCode> {
     show_next(&files, relevant, "groups", command)
 }
 
-fn products(args: &ProductsArgs) -> anyhow::Result<ExitCode> {
+fn products(args: &ProductsArgs) -> anyhow::Result<u8> {
     let &ProductsArgs { rows, test_rows, features, per_row, skew, degree, .. } = args;
     let &ProductsArgs { relevant, support, noise, values, seed, .. } = args;
     let real = values == ValueChoice::Real;
@@ -154,14 +153,14 @@ fn show_next(
     relevant: usize,
     things: &str,
     mut command: Vec<String>,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<u8> {
     let model = files.named("model.json");
     command.push(format!("--features {relevant} -o {}", shown(&model)));
     crate::print(|out| {
         writeln!(out, "The {relevant} relevant {things} are in {}. Next:\n", shown(&files.truth()))?;
         writeln!(out, "  {}", command.join(" "))
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(crate::SUCCESS)
 }
 
 /// Writes one set; returns the arguments, after their `options`, with which `train` reads it.

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,7 +19,7 @@ use crate::style::Style;
 use crate::summary;
 use crate::{interrupt, predict, space};
 
-pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<u8> {
     let start = Instant::now();
     let mut machine = args.learning.machine()?.threads(args.input.threads());
     crate::check_outputs(&inputs(args), &outputs(args))?;

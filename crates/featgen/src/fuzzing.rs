@@ -45,28 +45,37 @@ static MODEL: LazyLock<Model> = LazyLock::new(|| {
     machine.fit(&LinearSpace::new(&DATA), &DATA.labels).expect("sound data")
 });
 
-/// Reads a source as a whole and in batches, which must be of one mind.
+/// Reads a source as a whole and in batches, which must be of one mind; and in batches of few columns, of which less can be
+/// wrong.
 fn both_ways(reader: &Reader, bytes: &[u8]) -> Result<()> {
     let whole = reader.read_source(Source::from_bytes(bytes)?);
-    let mut rows = 0;
-    let wanted = [0, 1, 3, 1 << 40];
-    let parts = reader.batches_of(Source::from_bytes(bytes)?).and_then(|batches| {
-        batches.for_each(&wanted, |batch| {
-            assert!(batch.labels.is_empty() || batch.labels.len() == batch.columns.rows());
-            rows += batch.columns.rows();
-            Ok::<_, crate::Error>(())
-        })
-    });
-    let data = match (whole, parts) {
-        (Ok(data), Ok(())) => data,
+    let few = in_batches(reader, bytes, |_| vec![0, 3, 1 << 40]);
+    let all = in_batches(reader, bytes, |dimension| (0..dimension.min(1 << 12)).chain([1 << 40]).collect());
+    let data = match (whole, all) {
+        (Ok(data), Ok(rows)) if rows == data.columns.rows() => data,
         (Err(whole), Err(parts)) => {
             assert_eq!(whole.to_string(), parts.to_string());
             return Err(whole);
         }
-        (whole, parts) => panic!("as a whole {:?}, in parts {:?}", whole.map(|_| ()).err(), parts.err()),
+        (whole, parts) => {
+            panic!("as a whole {:?}, in parts {parts:?}", whole.map(|data| data.columns.rows()))
+        }
     };
-    assert_eq!(data.columns.rows(), rows);
+    assert_eq!(few.ok(), Some(data.columns.rows()));
     use_data(&data)
+}
+
+/// Reads a source in batches of the columns that are wanted, given the number of all if that is known; counts the rows.
+fn in_batches(reader: &Reader, bytes: &[u8], wanted: impl Fn(u64) -> Vec<u64>) -> Result<usize> {
+    let batches = reader.batches_of(Source::from_bytes(bytes)?)?;
+    let (wanted, mut rows) = (wanted(batches.dimension().unwrap_or(0)), 0);
+    batches.for_each(&wanted, |batch| {
+        assert!(batch.labels.is_empty() || batch.labels.len() == batch.columns.rows());
+        assert_eq!(batch.first, rows);
+        rows += batch.columns.rows();
+        Ok::<_, crate::Error>(())
+    })?;
+    Ok(rows)
 }
 
 /// What training and prediction do with data.
