@@ -127,7 +127,24 @@ fn a_cost_raised_in_vain_is_not_kept() {
             let model = data.fit(Machine::new().budget(1).cost(10.0).features(40).loss(loss));
             let first = model.rounds.iter().find(|round| round.selected == model.count()).unwrap();
             assert_eq!(model.cost, first.cost, "seed {seed}");
-            assert!(model.cost < 1e5, "seed {seed}: cost {}", model.cost);
+            assert!(model.cost < 1e8, "seed {seed}: cost {}", model.cost);
+        }
+    }
+}
+
+/// A cost that is far too small is raised until there are as many features as are wanted.
+#[test]
+fn a_cost_far_too_small_is_raised() {
+    for seed in 0..10 {
+        let data = Repeated::new(seed, 100, 0, 2, 40, false);
+        for loss in [0, 1].map(loss) {
+            let model = data.fit(Machine::new().budget(1).cost(1e-9).features(5).loss(loss));
+            assert_eq!(
+                (model.count(), model.stopped),
+                (5, Stop::Features),
+                "seed {seed}: cost {}",
+                model.cost
+            );
         }
     }
 }

@@ -33,9 +33,6 @@ const INNER_PART: f64 = 0.1;
 /// less may be nothing but a problem solved a little better.
 const PROGRESS: f64 = 0.01;
 
-/// Weights that grow by less than this factor when the cost is doubled have settled.
-const SETTLED: f64 = 1.5;
-
 /// Objectives above this cannot be computed with: squares of what they consist of must be finite.
 const LARGEST_OBJECTIVE: f64 = 1e140;
 
@@ -253,7 +250,7 @@ impl Run<'_> {
             return Some(if open { Stop::Stalled } else { Stop::Optimal });
         }
         // No new feature helps at this cost, but more are wanted.
-        let (before, norm, clock) = (self.objective, self.norm(), Instant::now());
+        let (before, clock) = (self.objective, Instant::now());
         if self.unraised.is_none() {
             self.unraised = self.rounds.last().cloned();
         }
@@ -261,7 +258,7 @@ impl Run<'_> {
         let seconds = Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         self.keep(&outcome, seconds, observer);
         // Where nothing is left to pay for, or next to nothing but errors, no cost brings in more.
-        let more = self.objective > (1.0 + SAME) * before && !self.is_saturated(norm);
+        let more = self.objective > (1.0 + SAME) * before && !self.is_saturated();
         self.doublings = if more { self.doublings + 1 } else { MAX_DOUBLINGS };
         None
     }
@@ -416,18 +413,14 @@ impl Run<'_> {
         outcome
     }
 
-    /// Whether a larger cost changes nothing any more but by accident: there is next to no loss left, or next to nothing else and
-    /// doubling the cost hardly moved the weights from `norm`. (At a cost that is far too small, the loss is nearly all as well,
-    /// but weights grow with the cost.) Nor can costs grow for ever.
-    fn is_saturated(&self, norm: f64) -> bool {
-        let size = self.norm();
-        let part = 0.5 * size * size / self.objective;
-        let settled = part < self.inner_tol && size < SETTLED * norm;
-        settled || part > 1.0 - self.inner_tol || 2.0 * self.first > LARGEST_OBJECTIVE
-    }
-
-    fn norm(&self) -> f64 {
-        self.state.blocks.norm(&self.state.omega)
+    /// Whether a larger cost changes nothing any more but by accident: there is next to no loss left, or the norm is next to
+    /// nothing beside what the features have gained. (At a cost that is far too small the norm is small as well, but the gain is
+    /// no larger.) Nor can costs grow for ever.
+    fn is_saturated(&self) -> bool {
+        let norm = self.state.blocks.norm(&self.state.omega);
+        let (part, gain) = (0.5 * norm * norm, self.first - self.objective);
+        let settled = gain > self.inner_tol * self.first && part < self.inner_tol * gain;
+        settled || part > (1.0 - self.inner_tol) * self.objective || 2.0 * self.first > LARGEST_OBJECTIVE
     }
 
     fn interrupted(&self) -> bool {
