@@ -10,21 +10,52 @@ pub(crate) const LANES: usize = 8;
 
 /// A number as it is stored.
 pub trait Number: Copy + Send + Sync + 'static {
+    /// Whole numbers in the order of the absolute values that they stand for.
+    type Size: Copy + Ord + Default;
+
     /// The number as it is computed with.
     fn wide(self) -> f64;
+
+    /// What stands for its absolute value: the bits without the sign are in the order of the values, and those of NaN come last.
+    fn size(self) -> Self::Size;
+
+    /// The value that this stands for.
+    fn of_size(size: Self::Size) -> Self;
 }
 
 impl Number for f32 {
+    type Size = i32;
+
     #[inline(always)]
     fn wide(self) -> f64 {
         f64::from(self)
     }
+
+    #[inline(always)]
+    fn size(self) -> i32 {
+        self.abs().to_bits() as i32
+    }
+
+    fn of_size(size: i32) -> Self {
+        Self::from_bits(size as u32)
+    }
 }
 
 impl Number for f64 {
+    type Size = i64;
+
     #[inline(always)]
     fn wide(self) -> f64 {
         self
+    }
+
+    #[inline(always)]
+    fn size(self) -> i64 {
+        self.abs().to_bits() as i64
+    }
+
+    fn of_size(size: i64) -> Self {
+        Self::from_bits(size as u64)
     }
 }
 
@@ -120,13 +151,12 @@ pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
 /// The largest absolute value, infinite if a value is not a number; 0 of none.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn largest<T: Number>(x: &[T]) -> f64 {
-    // Without their sign, the bits of floats are in the order of the floats, and those of NaN come last.
-    let bits = |x: &T| (x.wide().to_bits() & !(1 << 63)) as i64;
+    const LANES: usize = 32;
     let (chunks, rest) = x.as_chunks::<LANES>();
-    let step = |most: [i64; LANES], x: &[T; LANES]| std::array::from_fn(|l| most[l].max(bits(&x[l])));
-    let most = chunks.iter().fold([0; LANES], step);
-    let most = most.into_iter().chain(rest.iter().map(bits)).fold(0, i64::max);
-    let most = f64::from_bits(most as u64);
+    let step = |most: [T::Size; LANES], x: &[T; LANES]| std::array::from_fn(|l| most[l].max(x[l].size()));
+    let most = chunks.iter().fold([T::Size::default(); LANES], step);
+    let most = most.into_iter().chain(rest.iter().map(|x| x.size())).fold(T::Size::default(), T::Size::max);
+    let most = T::of_size(most).wide();
     if most.is_nan() { f64::INFINITY } else { most }
 }
 
