@@ -32,6 +32,8 @@ fn limited(folder: &Path, kilobytes: u32, args: &str) -> (String, Option<i32>) {
         .args(["-c", &shell])
         .arg(cargo_bin!("featgen"))
         .args(args.split(' '))
+        // Where there are many processors, addresses set aside for each thread would count as memory.
+        .env("MALLOC_ARENA_MAX", "2")
         .current_dir(folder)
         .output()
         .unwrap();
