@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Column, ColumnView, Columns, RowBlocks, ValuesView, sparse};
+use super::{Column, ColumnView, Columns, GoOn, RowBlocks, ValuesView, sparse};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number};
 
@@ -256,17 +256,20 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         }
     }
 
-    fn largest(&self) -> f64 {
+    fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
         match self.layout {
             Layout::ColumnMajor => {
-                let columns = (0..self.columns).into_par_iter();
-                columns.map(|j| kernels::largest(self.column(j))).reduce(|| 0.0, f64::max)
+                let one = |j: usize| go_on().map(|()| kernels::largest(self.column(j)));
+                (0..self.columns).into_par_iter().map(one).try_reduce(|| 0.0, |a, b| Ok(a.max(b)))
             }
+            // Block after block, from the first row to the last: the data may be larger than memory.
             Layout::RowMajor => {
-                let step = if self.by_blocks().is_some() { self.block() } else { self.rows.len() };
-                let blocks = (0..self.rows.len()).step_by(step.max(1));
-                let values = |first: usize| self.row_values(first..self.rows.len().min(first + step));
-                blocks.map(|first| sparse::largest(values(first))).fold(0.0, f64::max)
+                let (rows, step) = (self.rows.len(), self.block());
+                let block = |first: usize| self.row_values(first..rows.min(first + step));
+                let starts = (0..rows).step_by(step);
+                starts
+                    .map(|first| sparse::largest(block(first), go_on))
+                    .try_fold(0.0, |a, b| Ok(f64::max(a, b?)))
             }
         }
     }

@@ -100,11 +100,15 @@ pub trait Columns: Send + Sync {
         false
     }
 
-    /// The largest absolute value, infinite if a value is not a number. Reads all of them.
-    fn largest(&self) -> f64 {
+    /// The largest absolute value, infinite if a value is not a number. Reads all of them, and asks `go_on` now and then.
+    fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
         let mut most = 0.0_f64;
-        self.visit(0..self.len(), &mut |_, column| most = most.max(column.largest()));
-        most
+        for first in (0..self.len()).step_by(self.batch().max(1)) {
+            go_on()?;
+            let range = first..self.len().min(first + self.batch().max(1));
+            self.visit(range, &mut |_, column| most = most.max(column.largest()));
+        }
+        Ok(most)
     }
 }
 
@@ -130,6 +134,9 @@ impl dyn Columns + '_ {
         parts.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 }
+
+/// An error if a pass over the data is to end before it is done.
+pub type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
 /// Data by rows of which so many at a time are read from disk, for all columns.
 pub trait RowBlocks: Send + Sync {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Column, ColumnView, Columns};
+use super::{Column, ColumnView, Columns, GoOn};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, RowNumber};
 
@@ -52,12 +52,12 @@ impl<'a> ValuesView<'a> {
         }
     }
 
-    /// The largest absolute value, infinite if a value is not a number.
-    pub(super) fn largest(&self) -> f64 {
+    /// The largest absolute value, infinite if a value is not a number, by all threads.
+    fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
         match self {
-            Self::Ones => 1.0,
-            Self::F32(x) => largest(x),
-            Self::F64(x) => largest(x),
+            Self::Ones => Ok(1.0),
+            Self::F32(x) => largest(x, go_on),
+            Self::F64(x) => largest(x, go_on),
         }
     }
 
@@ -72,9 +72,10 @@ impl<'a> ValuesView<'a> {
     }
 }
 
-/// The same of many values, by all threads.
-pub(super) fn largest<T: Number>(x: &[T]) -> f64 {
-    x.par_chunks(LARGEST_CHUNK).map(kernels::largest).reduce(|| 0.0, f64::max)
+/// The same of any values.
+pub(super) fn largest<T: Number>(x: &[T], go_on: GoOn<'_>) -> Result<f64> {
+    let part = |x: &[T]| go_on().map(|()| kernels::largest(x));
+    x.par_chunks(LARGEST_CHUNK).map(part).try_reduce(|| 0.0, |a, b| Ok(a.max(b)))
 }
 
 /// Values that one thread looks through in one go.
@@ -187,8 +188,8 @@ impl Columns for Sparse {
         self.view().all_ones()
     }
 
-    fn largest(&self) -> f64 {
-        self.view().largest()
+    fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
+        self.view().largest(go_on)
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
@@ -371,8 +372,8 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
         self.values == ValuesView::Ones
     }
 
-    fn largest(&self) -> f64 {
-        self.values.largest()
+    fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
+        self.values.largest(go_on)
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {

@@ -79,7 +79,11 @@ impl<'a> ColumnView<'a> {
 
     /// The largest absolute value, infinite if a value is not a number.
     pub fn largest(&self) -> f64 {
-        if self.is_empty() { 0.0 } else { self.values.largest() }
+        match self.values {
+            ValuesView::Ones => f64::from(u8::from(!self.is_empty())),
+            ValuesView::F32(x) => kernels::largest(x),
+            ValuesView::F64(x) => kernels::largest(x),
+        }
     }
 
     /// The first value that is such, and its row.

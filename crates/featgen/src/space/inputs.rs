@@ -167,7 +167,7 @@ impl<'a> Inputs<'a> {
 
     /// The largest absolute value of all; an error that names the culprit if one is not a finite number. Reads all of them.
     pub fn largest(&self) -> Result<f64> {
-        let largest = self.columns.largest();
+        let largest = self.columns.largest(&|| self.go_on())?;
         if largest.is_finite() {
             return Ok(largest);
         }

@@ -22,7 +22,9 @@ pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
 use super::mapped::Mapped;
 use super::width::Width;
-use super::{Column, ColumnView, Columns, Dataset, Dense, Labels, Layout, Names, SparseView, ValuesView};
+use super::{
+    Column, ColumnView, Columns, Dataset, Dense, GoOn, Labels, Layout, Names, SparseView, ValuesView,
+};
 use crate::error::{Error, Result};
 use crate::kernels::RowNumber;
 
@@ -346,7 +348,8 @@ impl Columns for Store {
         self.index.values == Kind::Ones
     }
 
-    fn largest(&self) -> f64 {
-        (0..self.shards()).map(|s| self.with(s, |columns| columns.largest())).fold(0.0, f64::max)
+    fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
+        let shard = |s: usize| self.with(s, |columns| columns.largest(go_on));
+        (0..self.shards()).map(shard).try_fold(0.0, |a, b| Ok(f64::max(a, b?)))
     }
 }

@@ -73,7 +73,7 @@ impl Machine {
             lower_bound: 0.0,
             mark: Mark::default(),
             unraised: None,
-            precision: pool.install(|| space.precision())?,
+            precision: None,
             rounds: Vec::new(),
             cut: false,
             plan,
@@ -113,8 +113,8 @@ struct Run<'a> {
     mark: Mark,
     /// The last round as it was before the cost was raised, until that has brought more features.
     unraised: Option<Round>,
-    /// How far rounding may take the scores that bounds come from.
-    precision: Precision,
+    /// How far rounding may take the scores that bounds come from, once that was asked for.
+    precision: Option<Precision>,
     rounds: Vec<Round>,
     /// Whether a block was ever made smaller so as not to have more features than wanted.
     cut: bool,
@@ -293,8 +293,12 @@ impl Run<'_> {
         let taken = self.held.in_blocks();
         let v = self.signed(&alpha);
         let worst = self.space.worst_case(&v, self.plan.budget, &taken)?;
+        let precision = match self.precision {
+            Some(precision) => precision,
+            None => *self.precision.insert(self.space.precision()?),
+        };
         let count = self.plan.budget.min(usize::try_from(self.space.size()).unwrap_or(usize::MAX));
-        let top = worst.top_at_most(count, &v, self.precision);
+        let top = worst.top_at_most(count, &v, precision);
         let bound = self.machine.loss.bound(&alpha, &self.labels.costs, top);
         self.lower_bound = self.lower_bound.max(bound);
         // A bound holds whatever was rounded on the way; so if an objective is below, the objective lost to rounding.

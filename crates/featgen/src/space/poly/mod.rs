@@ -190,7 +190,9 @@ impl FeatureSpace for PolySpace<'_> {
     }
 
     fn precision(&self) -> Result<Precision> {
-        let largest = self.inputs.largest()?;
+        // Known since the space was made; where a value is not finite, the other says which.
+        let largest =
+            if self.values.largest.is_finite() { self.values.largest } else { self.inputs.largest()? };
         let input = self.coefficient(Item::Input(0)) * largest;
         let product = self.coefficient(Item::Product(0, 1)) * largest * largest;
         Ok(Precision::of_features(self.coefficient(Item::Constant).max(input).max(product)))

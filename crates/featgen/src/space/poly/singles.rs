@@ -25,7 +25,7 @@ pub(super) struct Values {
     /// Whether no feature has values of both signs.
     one_signed: bool,
     /// The largest, without its sign.
-    largest: f64,
+    pub(super) largest: f64,
 }
 
 impl Values {
