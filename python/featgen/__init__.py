@@ -23,13 +23,15 @@ from ._featgen import VERSION as __version__
 if TYPE_CHECKING:
     from . import plot
     from ._store import Store, convert, open_store
-    from .estimators import FGMClassifier, FGMSelector, load
+    from .estimators import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival, load
     from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
 
 __all__ = [
     "HIK",
     "FGMClassifier",
+    "FGMRegressor",
     "FGMSelector",
+    "FGMSurvival",
     "Gaussian",
     "Groups",
     "Intersection",
@@ -50,7 +52,7 @@ __all__ = [
 #: for scikit-learn.
 _HOMES = {
     "_store": ("Store", "convert", "open_store"),
-    "estimators": ("FGMClassifier", "FGMSelector", "load"),
+    "estimators": ("FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival", "load"),
     "spaces": (
         "HIK",
         "Gaussian",

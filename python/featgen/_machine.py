@@ -26,10 +26,10 @@ from sklearn.utils.validation import (
 
 from . import _featgen, _html, _input, _parameters, spaces
 from ._checks import function, given, integer, level
-from ._columns import check_order, check_present, column_names, product, table
+from ._columns import check_order, check_present, column_names, kept_columns, product, table
 from ._progress import going_on, reporter
 from ._store import Store
-from ._target import as_text, class_weights, sample_weights, two_classes
+from ._target import as_text, class_weights, classes_of, numbers_of, sample_weights, times_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -72,7 +72,9 @@ class Machine(SelectorMixin, BaseEstimator):
         budget: int | None = None,
         C: float = 10.0,
         loss: str = "squared_hinge",
+        delta: float = 1.35,
         fit_intercept: bool = True,
+        keep: Any = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
         tree: bool = False,
@@ -92,7 +94,9 @@ class Machine(SelectorMixin, BaseEstimator):
         self.budget = budget
         self.C = C
         self.loss = loss
+        self.delta = delta
         self.fit_intercept = fit_intercept
+        self.keep = keep
         self.space = space
         self.groups = groups
         self.tree = tree
@@ -110,7 +114,13 @@ class Machine(SelectorMixin, BaseEstimator):
 
     # Fitting
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
         """Select features and fit them.
 
         Parameters
@@ -119,9 +129,11 @@ class Machine(SelectorMixin, BaseEstimator):
             Training data. Float32 and float64 arrays in C or Fortran order and CSC matrices are used as they are; CSR
             is transposed once; everything else is converted.
         y : array-like of shape (n_samples,)
-            Labels: any two values.
+            Labels: classes, numbers, counts or times, as the loss needs them.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts. A weight of 2 is the sample twice.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the decision value of each sample; for losses with one decision value a sample.
 
         Returns
         -------
@@ -137,16 +149,10 @@ class Machine(SelectorMixin, BaseEstimator):
         space, options = _parameters.space(self), _parameters.options(self)
         verbose, callback = level("verbose", self.verbose), function("callback", self.callback)
         X, y, inputs = self._seen(X, y)
-        classes, second = two_classes(y)
-        counts = None if sample_weight is None else sample_weights(sample_weight, X)
-        target = {
-            "classes": tuple(as_text(c) for c in classes.tolist()),
-            "text": all(isinstance(c, str) for c in classes.tolist()),
-            "second": second,
-            "counts": counts,
-            "weights": class_weights(self.class_weight, classes.tolist()),
-            "balanced": isinstance(self.class_weight, str),
-        }
+        target, classes = self._target(y, options)
+        target["counts"] = None if sample_weight is None else sample_weights(sample_weight, X)
+        target["offset"] = None if offset is None else _numbers_for(X, offset, "offset")
+        target["keep"] = kept_columns(self.keep, inputs)
         described = space._describe(inputs)
         with reporter(verbose, options["n_features"]) as report:
             listeners = {
@@ -163,16 +169,47 @@ class Machine(SelectorMixin, BaseEstimator):
         self._warn_if_short(options)
         return self
 
+    def _target(self, y: Any, options: dict[str, Any]) -> tuple[dict[str, Any], NDArray[Any] | None]:
+        """What the engine is told to learn, and the classes if there are any."""
+        output = _parameters.output(options["loss"])
+        target: dict[str, Any] = {
+            "classes": [],
+            "codes": None,
+            "numbers": None,
+            "text": False,
+            "weights": None,
+            "balanced": False,
+        }
+        if output != "classes":
+            target["numbers"] = times_of(y) if output == "risk" else numbers_of(y)
+            if getattr(self, "class_weight", None) is not None:
+                raise ValueError(f"class_weight: the loss {self.loss!r} has no classes to weigh")
+            return target, None
+        classes, codes = classes_of(y)
+        if options["loss"] == "logistic" and len(classes) > 2:
+            # As logistic regression of several classes is understood in scikit-learn.
+            options["loss"] = "softmax"
+        target["classes"] = [as_text(c) for c in classes.tolist()]
+        target["text"] = all(isinstance(c, str) for c in classes.tolist())
+        target["codes"] = codes
+        target["weights"] = class_weights(self.class_weight, classes.tolist())
+        target["balanced"] = isinstance(self.class_weight, str)
+        return target, classes
+
     def _seen(self, X: Any, y: Any) -> tuple[Any, Any, spaces.Inputs]:
         """Data as validation leaves them, and their inputs. Nothing is set: a fit may still fail."""
         if isinstance(X, Store):
             if y is None:
                 raise ValueError("y: labels must be given; where the store has some, they are its y")
-            y = column_or_1d(y, warn=True)
+            y = np.asarray(y)
             check_consistent_length(X, y)
             return X, y, spaces.Inputs(X.shape[1], X.feature_names)
         told = copy.copy(self)
-        X, y = validate_data(told, X, y, **_input.ACCEPTED)
+        if _is_structured(y):
+            check_consistent_length(X, y)
+            X = validate_data(told, X, **_input.ACCEPTED)
+        else:
+            X, y = validate_data(told, X, y, **_input.ACCEPTED)
         names = getattr(told, "feature_names_in_", None)
         return X, y, spaces.Inputs(X.shape[1], None if names is None else list(names))
 
@@ -185,15 +222,15 @@ class Machine(SelectorMixin, BaseEstimator):
             del self.feature_names_in_
         self._found_by_name = by_name
 
-    def _keep(self, model: _featgen.Model, classes: NDArray[Any]) -> None:
+    def _keep(self, model: _featgen.Model, classes: NDArray[Any] | None) -> None:
         """Sets what a fit leaves."""
         facts = model.facts()
         self._model = model
         self._facts = facts
         self._terms = model.terms()
-        self.classes_ = classes
-        self.intercept_ = np.array([facts["intercept"]])
-        self.coef_ = self._coefficients()
+        if classes is not None:
+            self.classes_ = classes
+        self._set_weights()
         self.rounds_ = model.rounds()
         self.n_iter_ = len(self.rounds_)
         self.n_selected_ = facts["count"]
@@ -203,6 +240,11 @@ class Machine(SelectorMixin, BaseEstimator):
         self.lower_bound_ = facts["lower_bound"]
         self.gap_ = facts["gap"]
         self.stopped_ = facts["stopped"]
+
+    def _set_weights(self) -> None:
+        """Sets the weights as estimators of this kind have them: a row for each output."""
+        self.intercept_ = np.array(self._facts["intercept"])
+        self.coef_ = self._coefficients()
 
     # Copies and pickles
 
@@ -217,7 +259,7 @@ class Machine(SelectorMixin, BaseEstimator):
         if is_fitted(self):
             state["_model"] = self._model.to_json()
             # What the model says when it is asked again.
-            del state["_facts"], state["_terms"], state["coef_"]
+            del state["_facts"], state["_terms"], state["coef_"], state["intercept_"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -225,7 +267,7 @@ class Machine(SelectorMixin, BaseEstimator):
         if is_fitted(self):
             self._model = _featgen.Model(state["_model"])
             self._facts, self._terms = self._model.facts(), self._model.terms()
-            self.coef_ = self._coefficients()
+            self._set_weights()
 
     def _warn_if_short(self, options: dict[str, Any]) -> None:
         """Says what was asked for and not reached, unless the run was to end early."""
@@ -260,17 +302,22 @@ class Machine(SelectorMixin, BaseEstimator):
         return np.flatnonzero(self._terms["weight"])
 
     def _coefficients(self) -> Any:
-        terms, weights = self._carrying(), self._terms["weight"]
+        """A row of weights for each output."""
+        terms, weights = self._carrying(), self._terms["weights"]
         space = self._searched()
         if space._generates or space._learns_curves:
-            return weights[terms][np.newaxis]
-        return self._over_inputs([self._terms["inputs"][t][0] for t in terms], weights[terms])
+            return np.ascontiguousarray(weights[terms].T)
+        inputs = [self._terms["inputs"][t][0] for t in terms] + [i for i, _, _ in self._facts["kept"]]
+        kept = np.reshape([weight for _, _, weight in self._facts["kept"]], (-1, weights.shape[1]))
+        return self._over_inputs(inputs, np.concatenate([weights[terms], kept]))
 
     def _over_inputs(self, inputs: Sequence[int], values: NDArray[np.float64]) -> Any:
-        """A row as wide as the inputs that has the sums of these values at these places."""
-        shape = (1, self.n_features_in_)
-        row = sp.csr_array((values, (np.zeros(len(inputs), dtype=np.intp), inputs)), shape=shape)
-        return row.toarray() if self.n_features_in_ <= DENSE_LIMIT else row
+        """Rows as wide as the inputs that have the sums of these values at these places; a row for each column of the values."""
+        count = values.shape[1]
+        shape = (count, self.n_features_in_)
+        columns, rows = np.repeat(np.asarray(inputs, dtype=np.int64), count), np.tile(np.arange(count), len(inputs))
+        matrix = sp.csr_array((values.ravel(), (rows, columns)), shape=shape)
+        return matrix.toarray() if count * self.n_features_in_ <= DENSE_LIMIT else matrix
 
     @property
     def feature_importances_(self) -> Any:
@@ -283,13 +330,15 @@ class Machine(SelectorMixin, BaseEstimator):
         parts = [
             (i, self._terms["weight"][t]) for t in self._carrying() for i in set(self._terms["inputs"][t])
         ]
-        inputs, weights = [i for i, _ in parts], np.array([weight for _, weight in parts])
-        lengths = np.sqrt(self._over_inputs(inputs, weights**2))
+        inputs, weights = [i for i, _ in parts], np.array([weight for _, weight in parts], dtype=float)
+        lengths = np.sqrt(self._over_inputs(inputs, weights[:, np.newaxis] ** 2))
         return lengths if sp.issparse(lengths) else lengths[0]
 
     def _support(self) -> NDArray[np.int64]:
         """The inputs that anything selected is made of, in order."""
         inputs = {i for t in self._carrying() for i in self._terms["inputs"][t]}
+        if not self._searched()._generates:
+            inputs.update(i for i, _, _ in self._facts["kept"])
         return np.array(sorted(inputs), dtype=np.int64)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -328,6 +377,9 @@ class Machine(SelectorMixin, BaseEstimator):
             "weight": self._terms["weight"][terms],
             "round": self._terms["round"][terms],
         }
+        if self._terms["weights"].shape[1] > 1:
+            for name, weights in zip(self.classes_.tolist(), self._terms["weights"][terms].T):
+                columns[f"weight of {name}"] = weights
         if self._terms["groups"]:
             columns["group"] = [self._terms["groups"][g] for g in self._terms["group"][terms]]
         return columns
@@ -356,21 +408,24 @@ class Machine(SelectorMixin, BaseEstimator):
     def path_(self) -> Bunch:
         """The path of the run, one row per round.
 
-        ``coef`` has the weights of all features that any round used, which ``features`` names; ``intercept``,
-        ``n_features``, ``objective`` and ``lower_bound`` have one value per round.
+        ``coef`` has the weights of all features that any round used, which ``features`` names, of several classes in the
+        shape (rounds, classes, features); ``intercept``, ``n_features``, ``objective`` and ``lower_bound`` have one value per round.
         """
         check_is_fitted(self)
         path, features = self._model.path(), self._terms["feature"]
-        shape = (self.n_iter_, len(features))
-        coef = sp.csr_array((path["weights"], path["terms"], path["pointers"]), shape=shape)
+        shape, outputs = (self.n_iter_, len(features)), self._terms["weights"].shape[1]
+        each = path["weights"].reshape(-1, outputs).T
+        coefs = [sp.csr_array((w, path["terms"], path["pointers"]), shape=shape) for w in each]
+        dense = outputs * shape[0] * shape[1] <= DENSE_LIMIT
+        coefs = [coef.toarray() if dense else coef for coef in coefs]
 
         def column(name: str, kind: type = float) -> NDArray[Any]:
             return np.array([round[name] for round in self.rounds_], dtype=kind)
 
         return Bunch(
-            coef=coef.toarray() if coef.shape[0] * coef.shape[1] <= DENSE_LIMIT else coef,
+            coef=coefs[0] if outputs == 1 else np.stack(coefs, axis=1) if dense else coefs,
             features=np.array(features, dtype=object),
-            intercept=path["intercepts"],
+            intercept=path["intercepts"][:, 0] if outputs == 1 else path["intercepts"],
             n_features=column("selected", int),
             objective=column("objective"),
             lower_bound=column("lower_bound"),
@@ -398,7 +453,7 @@ class Machine(SelectorMixin, BaseEstimator):
             raise ValueError(f"no round had at most {n_features} features: the fewest are {fewest}")
         point = copy.copy(self)
         rounds = self.rounds_
-        point._keep(model, self.classes_)
+        point._keep(model, getattr(self, "classes_", None))
         if point.n_selected_ != n_features:
             warnings.warn(
                 f"the path has no point with {n_features} features: "
@@ -448,6 +503,9 @@ class Machine(SelectorMixin, BaseEstimator):
     def _terms_of(self, inputs: NDArray[np.int64]) -> list[int]:
         """For each of these inputs, a term that is nothing but it."""
         term = {self._terms["inputs"][t][0]: t for t in self._carrying()}
+        kept = [i for i, _, _ in self._facts["kept"] if i not in term]
+        if kept:
+            raise ValueError("columns that are kept are not taken out of a store: transform needs an array")
         return [term[i] for i in inputs.tolist()]
 
     @available_if(_selects_inputs)
@@ -537,12 +595,30 @@ class Machine(SelectorMixin, BaseEstimator):
         return placed
 
     def _needed(self, X: Any) -> Any:
-        used = sorted({i for inputs in self._terms["inputs"] for i in inputs})
+        kept = {i for i, _, _ in self._facts["kept"]}
+        used = sorted({i for inputs in self._terms["inputs"] for i in inputs} | kept)
         return _input.some_columns(X, np.array(used, dtype=np.int64))
 
-    def _decision(self, X: Any) -> NDArray[np.float64]:
+    def _decision(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Decision values, a column for each output."""
         check_is_fitted(self)
-        return self._model.decision(self._needed(self._validated(X)))
+        machine = self if n_features is None else self.at(n_features)
+        decision = machine._model.decision(machine._needed(machine._validated(X)))
+        if offset is not None:
+            if decision.shape[1] > 1:
+                raise ValueError("offset: only models with one decision value a sample take one")
+            decision += _numbers_for(X, offset, "offset")[:, np.newaxis]
+        return decision
+
+    @property
+    def kept_(self) -> dict[str, NDArray[np.float64]]:
+        """The columns that were kept, by name, with their weights: one for each output."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        shown = lambda i: f"x{i}" if names is None else str(names[i])
+        return {shown(i): np.array(weight) for i, _, weight in self._facts["kept"]}
 
     # Files and pictures
 
@@ -577,6 +653,18 @@ class Machine(SelectorMixin, BaseEstimator):
         tags.input_tags.positive_only = spaces.kind(self.space)._wants_no_negatives
         tags.target_tags.required = True
         return tags
+
+
+def _is_structured(y: Any) -> bool:
+    return getattr(getattr(y, "dtype", None), "names", None) is not None
+
+
+def _numbers_for(X: Any, numbers: ArrayLike, name: str) -> NDArray[np.float64]:
+    """A finite number for each sample of X."""
+    array = np.ascontiguousarray(column_or_1d(numbers), dtype=np.float64)
+    if len(array) != X.shape[0]:
+        raise ValueError(f"{name}: {len(array)} numbers for {X.shape[0]} samples")
+    return array
 
 
 def _both(

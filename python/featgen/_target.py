@@ -1,4 +1,4 @@
-"""What a fit learns from: two classes, and how much samples and classes count."""
+"""What a fit learns from: classes, numbers or times, and how much samples and classes count."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from ._checks import real
 
 
-def two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The two classes, and who is of the second."""
+def classes_of(y: Any) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """The classes, two or more, and the class of each sample."""
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
@@ -29,12 +29,34 @@ def two_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         raise ValueError("y: labels must all be of one type, such as strings or numbers") from error
     if len(classes) == 1:
         raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: two classes are needed")
-    if len(classes) != 2:
-        kind = type_of_target(y)
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}: y has {len(classes)} classes"
-        )
-    return classes, codes.astype(bool)
+    return classes, np.ascontiguousarray(codes, dtype=np.uint32)
+
+
+def numbers_of(y: Any) -> NDArray[np.float64]:
+    """A finite number for each sample."""
+    y = column_or_1d(y, warn=True)
+    try:
+        numbers = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y: must be numbers") from error
+    assert_all_finite(numbers, input_name="y")
+    return numbers
+
+
+def times_of(y: Any) -> NDArray[np.float64]:
+    """Times, negative where there was no event until then: from those, or from a structured array of event and time."""
+    y = np.asarray(y)
+    if y.dtype.names is None:
+        return numbers_of(y)
+    if len(y.dtype.names) != 2:
+        raise ValueError(f"y: a structured array of event and time is needed, not of {', '.join(y.dtype.names)}")
+    event, time = (y[name] for name in y.dtype.names)
+    if event.dtype.kind != "b":
+        raise ValueError(f"y: the first field, {y.dtype.names[0]!r}, must say whether there was an event: True or False")
+    time = numbers_of(time)
+    if (time <= 0).any():
+        raise ValueError("y: times must be above 0")
+    return np.where(event, time, -time)
 
 
 def as_text(label: Any) -> str:
@@ -48,7 +70,7 @@ def as_text(label: Any) -> str:
 
 
 def class_weights(class_weight: Any, classes: list[Any]) -> list[float] | None:
-    """Weights of the two classes, if they are given."""
+    """Weights of the classes, if they are given."""
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return None
     if not isinstance(class_weight, Mapping):

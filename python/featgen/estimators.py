@@ -1,38 +1,56 @@
-"""The estimators: a classifier that selects its features, and the same without the classifier's face."""
+"""The estimators: a classifier, a regressor and survival analysis that select their features, and a selector for all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from . import _featgen, _parameters, spaces
-from ._help import ATTRIBUTES, PARAMETERS
+from ._help import (
+    ALL_LOSSES,
+    ATTRIBUTES,
+    CLASS_ATTRIBUTES,
+    CLASS_LOSSES,
+    CLASS_WEIGHT,
+    MORE_PARAMETERS,
+    NUMBER_LOSSES,
+    ONE_ATTRIBUTES,
+    PARAMETERS,
+    TIME_LOSSES,
+)
 from ._machine import Machine, is_fitted
 from ._store import as_values
+from ._target import times_of
 
-__all__ = ["FGMClassifier", "FGMSelector", "load"]
+__all__ = ["FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival", "load"]
 
 
 def _has_probabilities(machine: Machine) -> bool:
-    return (machine._facts["loss"] if is_fitted(machine) else machine.loss) == "logistic"
+    loss = machine._facts["loss"] if is_fitted(machine) else machine.loss
+    return loss in ("logistic", "softmax")
 
 
 class FGMClassifier(ClassifierMixin, Machine):
     __doc__ = f"""A sparse classifier: the feature generating machine.
 
     Selects few features out of very many, exactly, and certifies how far the result may be from the optimum over all of
-    them. It is a classifier for two classes and, in a pipeline, a selector for whatever comes after it.
-    {PARAMETERS.format(proba=" With logistic, there are probabilities.")}{ATTRIBUTES}
+    them. It is a classifier for any number of classes, with one set of features for all and, in a pipeline, a selector for
+    whatever comes after it.
+    {PARAMETERS.format(losses=CLASS_LOSSES)}{CLASS_WEIGHT}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=CLASS_ATTRIBUTES)}
     See Also
     --------
+    FGMRegressor : For numbers and counts.
+    FGMSurvival : For times to an event.
     FGMSelector : The same without predictions.
 
     References
@@ -53,13 +71,12 @@ class FGMClassifier(ClassifierMixin, Machine):
     array([0, 1])
     """
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    _losses = ("squared_hinge", "logistic", "softmax")
 
-    def decision_function(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
-        """Decision values: positive for the second class.
+    def decision_function(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Decision values: of two classes positive for the second, of more the largest for the class predicted.
 
         Parameters
         ----------
@@ -67,16 +84,23 @@ class FGMClassifier(ClassifierMixin, Machine):
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the decision value of each sample.
 
         Returns
         -------
-        decision : array of shape (n_samples,)
+        decision : array of shape (n_samples,), or (n_samples, n_classes)
             Decision values.
         """
-        check_is_fitted(self)
-        return (self if n_features is None else self.at(n_features))._decision(X)
+        decision = self._decision(X, n_features, offset)
+        if decision.shape[1] == 1:
+            return decision[:, 0]
+        # Two classes with an output each have one decision value, as in all of scikit-learn.
+        return decision if decision.shape[1] > 2 else decision[:, 1] - decision[:, 0]
 
-    def predict(self, X: Any, n_features: int | None = None) -> NDArray[Any]:
+    def predict(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[Any]:
         """Classes.
 
         Parameters
@@ -85,18 +109,23 @@ class FGMClassifier(ClassifierMixin, Machine):
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the decision value of each sample.
 
         Returns
         -------
         y : array of shape (n_samples,)
             The class of each sample.
         """
-        second = self.decision_function(X, n_features) > 0
-        return self.classes_[second.astype(np.intp)]
+        decision = self.decision_function(X, n_features, offset)
+        chosen = decision > 0 if decision.ndim == 1 else np.argmax(decision, axis=1)
+        return self.classes_[chosen.astype(np.intp)]
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
-        """Probabilities of the classes; with the logistic loss only.
+    def predict_proba(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Probabilities of the classes; with the losses logistic and softmax only.
 
         Parameters
         ----------
@@ -104,18 +133,20 @@ class FGMClassifier(ClassifierMixin, Machine):
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the decision value of each sample.
 
         Returns
         -------
-        p : array of shape (n_samples, 2)
+        p : array of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        decision = self.decision_function(X, n_features)
-        # Of the smaller one, no digits are lost by taking it from 1.
-        return np.column_stack([self._model.probability(f) for f in (-decision, decision)])
+        return np.exp(self.predict_log_proba(X, n_features, offset))
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any, n_features: int | None = None) -> NDArray[np.float64]:
+    def predict_log_proba(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Logarithms of :meth:`predict_proba`.
 
         Parameters
@@ -124,16 +155,21 @@ class FGMClassifier(ClassifierMixin, Machine):
             Data with the features of the training data.
         n_features : int, default=None
             Use the point of the path with at most this many features.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the decision value of each sample.
 
         Returns
         -------
-        log_p : array of shape (n_samples, 2)
+        log_p : array of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        decision = self.decision_function(X, n_features)
+        decision = self._decision(X, n_features, offset)
         # What is too small to be added may well vanish.
         with np.errstate(under="ignore"):
-            return -np.column_stack([np.logaddexp(0.0, decision), np.logaddexp(0.0, -decision)])
+            if decision.shape[1] == 1:
+                decision = decision[:, 0]
+                return -np.column_stack([np.logaddexp(0.0, decision), np.logaddexp(0.0, -decision)])
+            return decision - np.logaddexp.reduce(decision, axis=1, keepdims=True)
 
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, n_features: int | None = None
@@ -164,11 +200,260 @@ class FGMClassifier(ClassifierMixin, Machine):
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
+class _OneOutput(Machine):
+    """An estimator with one decision value and no classes: its weights are one row."""
+
+    coef_: Any
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        budget: int | None = None,
+        C: float = 10.0,
+        loss: str = "squared",
+        delta: float = 1.35,
+        fit_intercept: bool = True,
+        keep: Any = None,
+        space: spaces.Space | str = "linear",
+        groups: Any = None,
+        tree: bool = False,
+        max_rounds: int | None = None,
+        tol: float | None = None,
+        inner_tol: float = 1e-4,
+        gap: float | None = None,
+        debias: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            n_features=n_features,
+            budget=budget,
+            C=C,
+            loss=loss,
+            delta=delta,
+            fit_intercept=fit_intercept,
+            keep=keep,
+            space=space,
+            groups=groups,
+            tree=tree,
+            max_rounds=max_rounds,
+            tol=tol,
+            inner_tol=inner_tol,
+            gap=gap,
+            debias=debias,
+            solver=solver,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            checkpoint=checkpoint,
+        )
+        # Classes have weights; numbers and times have none.
+        del self.class_weight
+
+    def _set_weights(self) -> None:
+        super()._set_weights()
+        self.intercept_ = float(self.intercept_[0])
+        if not sp.issparse(self.coef_):
+            self.coef_ = self.coef_[0]
+
+
+class FGMRegressor(RegressorMixin, _OneOutput):
+    __doc__ = f"""A sparse regressor: the feature generating machine for numbers and counts.
+    {PARAMETERS.format(losses=NUMBER_LOSSES)}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=ONE_ATTRIBUTES)}
+    See Also
+    --------
+    FGMClassifier : For classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from featgen import FGMRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = FGMRegressor(n_features=4, budget=1, C=100).fit(X, y)
+    >>> sorted(model.get_feature_names_out())
+    ['bmi', 'bp', 's3', 's5']
+    >>> round(model.score(X, y), 2)
+    0.48
+    """
+
+    _losses = ("squared", "huber", "poisson")
+
+    def predict(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Numbers; with the Poisson loss, expected counts.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data.
+        n_features : int, default=None
+            Use the point of the path with at most this many features.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the decision value of each sample; with the Poisson loss, to the logarithm of the count.
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+            The number of each sample.
+        """
+        decision = self._decision(X, n_features, offset)[:, 0]
+        return np.exp(decision) if self._facts["output"] == "rate" else decision
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, n_features: int | None = None
+    ) -> float:
+        """The part of the variance that is explained (R2); with the Poisson loss, of the deviance (D2).
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data.
+        y : array-like of shape (n_samples,)
+            Their numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
+        n_features : int, default=None
+            Use the point of the path with at most this many features: one fit is enough to compare them all.
+
+        Returns
+        -------
+        score : float
+            At most 1.
+        """
+        predicted = self.predict(X, n_features)
+        if self._facts["output"] == "rate":
+            return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags
+
+
+class FGMSurvival(_OneOutput):
+    __doc__ = f"""Sparse survival analysis: the feature generating machine with Cox's proportional hazards.
+
+    ``y`` is a structured array of event (whether there was one) and time, as scikit-survival has it, or times that are
+    negative where there was no event until then.
+    {PARAMETERS.format(losses=TIME_LOSSES)}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=ONE_ATTRIBUTES)}
+    See Also
+    --------
+    FGMRegressor : For numbers and counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from featgen import FGMSurvival
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 1000))
+    >>> time = rng.exponential(np.exp(-X[:, 3] - X[:, 7]))
+    >>> y = np.array([(t < 2, min(t, 2.0)) for t in time], dtype=[("event", bool), ("time", float)])
+    >>> model = FGMSurvival(n_features=2, budget=1).fit(X, y)
+    >>> model.get_support(indices=True)
+    array([3, 7])
+    >>> model.score(X, y) > 0.7
+    True
+    """
+
+    _losses = ("cox",)
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        budget: int | None = None,
+        C: float = 10.0,
+        keep: Any = None,
+        space: spaces.Space | str = "linear",
+        groups: Any = None,
+        tree: bool = False,
+        max_rounds: int | None = None,
+        tol: float | None = None,
+        inner_tol: float = 1e-4,
+        gap: float | None = None,
+        debias: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            n_features=n_features,
+            budget=budget,
+            C=C,
+            keep=keep,
+            space=space,
+            groups=groups,
+            tree=tree,
+            max_rounds=max_rounds,
+            tol=tol,
+            inner_tol=inner_tol,
+            gap=gap,
+            debias=debias,
+            solver=solver,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            checkpoint=checkpoint,
+        )
+        # There is one loss, without parameters, and no intercept to learn.
+        del self.loss, self.delta, self.fit_intercept
+
+    def predict(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Risks: logarithms of hazards relative to each other. The larger, the sooner the event.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data.
+        n_features : int, default=None
+            Use the point of the path with at most this many features.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the risk of each sample.
+
+        Returns
+        -------
+        risk : array of shape (n_samples,)
+            The risk of each sample.
+        """
+        return self._decision(X, n_features, offset)[:, 0]
+
+    def score(self, X: Any, y: ArrayLike, n_features: int | None = None) -> float:
+        """Concordance: of two samples of which it is known who had the event first, how often that one has the larger risk.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data.
+        y : structured array of shape (n_samples,), or times
+            Whether there was an event, and when.
+        n_features : int, default=None
+            Use the point of the path with at most this many features: one fit is enough to compare them all.
+
+        Returns
+        -------
+        score : float
+            From 0 to 1; 0.5 is chance. NaN if no two samples can be compared.
+        """
+        risk, times = self.predict(X, n_features), times_of(y)
+        check_consistent_length(risk, times)
+        concordance = self._model.concordance(risk, times)
+        return float("nan") if concordance is None else concordance
+
+
 class FGMSelector(Machine):
     __doc__ = f"""Selects features for whatever comes after: the feature generating machine without predictions.
 
-    The same engine and parameters as :class:`FGMClassifier`, for pipelines in which another classifier does the rest.
-    {PARAMETERS.format(proba="")}{ATTRIBUTES}
+    The same engine and parameters as the other estimators, for pipelines in which another model does the rest. The loss says what
+    ``y`` is: classes, numbers, counts or times.
+    {PARAMETERS.format(losses=ALL_LOSSES)}{CLASS_WEIGHT}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=CLASS_ATTRIBUTES)}
     See Also
     --------
     FGMClassifier : The same with predictions.
@@ -187,14 +472,17 @@ class FGMSelector(Machine):
     1.0
     """
 
+    _losses = ("squared_hinge", "logistic", "softmax", "squared", "huber", "poisson", "cox")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # No classifier, but it learns from two classes.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        if self.loss in FGMClassifier._losses:
+            # No classifier, but it learns from classes.
+            tags.classifier_tags = ClassifierTags()
         return tags
 
 
-def load(path: str | PathLike[str]) -> FGMClassifier:
+def load(path: str | PathLike[str]) -> FGMClassifier | FGMRegressor | FGMSurvival:
     """Load a model saved by :meth:`FGMClassifier.save` or by the command line.
 
     Parameters
@@ -204,7 +492,7 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
 
     Returns
     -------
-    model : FGMClassifier
+    model : FGMClassifier, FGMRegressor or FGMSurvival
         Fitted, with the parameters it was trained with: ``clone(model).fit(X, y)`` on the same data gives the same
         model. ``n_jobs``, ``verbose``, ``callback`` and ``checkpoint``, which change no result, are not in the file.
         Where the model knows its features by name, frames with their columns in any order are understood; those of a
@@ -225,8 +513,13 @@ def load(path: str | PathLike[str]) -> FGMClassifier:
     """
     model = _featgen.Model.load(path)
     facts = model.facts()
-    classes = np.array(facts["classes"]) if facts["classes_are_text"] else as_values(facts["classes"])
-    estimator = FGMClassifier(**_parameters.from_facts(facts, classes.tolist()))
+    classes = None
+    if facts["output"] == "classes":
+        classes = np.array(facts["classes"]) if facts["classes_are_text"] else as_values(facts["classes"])
+    kind = {"classes": FGMClassifier, "number": FGMRegressor, "rate": FGMRegressor, "risk": FGMSurvival}[facts["output"]]
+    parameters = _parameters.from_facts(facts, [] if classes is None else classes.tolist())
+    known = kind._get_param_names()
+    estimator = kind(**{name: value for name, value in parameters.items() if name in known})
     estimator._know(spaces.Inputs(facts["m"], None), by_name=bool(facts["by_name"]))
     estimator._keep(model, classes)
     return estimator

@@ -81,7 +81,7 @@ fn compare(
     let style = Style::of_stdout();
     writeln!(out)?;
     summary::outcome(model, out, style)?;
-    summary::line(out, style, "accuracy", &summary::accuracy(model, Some(test)))?;
+    summary::quality(model, Some(&test), out, style)?;
     let &DemoArgs { rows, features, relevant, .. } = args;
     let selected = model.selected();
     let found = selected.iter().filter(|term| true_weight(truth, term).is_some()).count();

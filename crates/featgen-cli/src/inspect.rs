@@ -31,10 +31,10 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<u8> {
 fn for_people(args: &InspectArgs, model: &Model, out: &mut dyn Write) -> io::Result<()> {
     let style = Style::of_stdout();
     let training = &model.training;
-    let [negative, positive] = &model.classes;
     let header = format!(
-        "{}: {negative} against {positive}, {} loss, trained on {} x {}",
+        "{}: {}, {} loss, trained on {} x {}",
         args.model.display(),
+        summary::predicts(model),
         model.loss,
         count(training.n),
         count(training.m)
@@ -54,7 +54,7 @@ fn for_people(args: &InspectArgs, model: &Model, out: &mut dyn Write) -> io::Res
     }
     writeln!(out)?;
     summary::outcome(model, out, style)?;
-    summary::line(out, style, "accuracy", &summary::accuracy(model, None))
+    summary::quality(model, None, out, style)
 }
 
 /// A row per round; the cost only where it was raised on the way, candidates scored only where not all were.
@@ -67,7 +67,7 @@ fn path(model: &Model) -> Table {
         .numbers("objective", rounds.iter().map(|r| short(r.objective)))
         .numbers("lower bound", rounds.iter().map(|r| short(r.lower_bound)))
         .numbers("gap", rounds.iter().map(|r| small_percent(gap(r))))
-        .numbers("accuracy", rounds.iter().map(|r| percent(r.accuracy)));
+        .numbers(summary::fit_name(model), rounds.iter().map(|r| percent(r.fit().part())));
     if rounds.iter().any(|r| r.scored < model.training.candidates) {
         table = table.numbers("scored", rounds.iter().map(|r| count(r.scored)));
     }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use featgen::Model;
 use featgen::data::Dataset;
 use featgen::machine::Stop;
-use featgen::model::{Certificate, Scores};
+use featgen::model::{Certificate, PerOutput, Scores};
+use featgen::objective::Output;
 use featgen::space::Feature;
 use serde::Serialize;
 
@@ -18,20 +19,29 @@ pub(crate) struct Report<'a> {
     cost: f64,
     lower_bound: f64,
     gap: f64,
-    bias: f64,
+    bias: &'a PerOutput,
     stopped: Stop,
     n: u64,
     m: u64,
     nonzeros: u64,
     candidates: u128,
-    classes: &'a [String; 2],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    classes: &'a [String],
+    #[serde(skip_serializing_if = "Output::is_classes")]
+    output: Output,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kept: Vec<Kept<'a>>,
     selected: Vec<Selected<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     groups: Vec<Group<'a>>,
     rounds: Vec<Round>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<Seconds>,
-    train_accuracy: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    train_accuracy: Option<f64>,
+    /// Of outcomes other than classes: the part of the loss without features that is explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    train_explained: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<Quality>,
 }
@@ -39,7 +49,11 @@ pub(crate) struct Report<'a> {
 #[derive(Serialize)]
 struct Selected<'a> {
     feature: &'a str,
+    /// With several outputs, the length of the vector of weights.
     weight: f64,
+    /// With several outputs, the weight for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<&'a [f64]>,
     round: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<&'a str>,
@@ -49,9 +63,19 @@ struct Selected<'a> {
     /// Where a feature has a curve instead of a weight: its points. The weight is then the length of the curve's weights.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     curve: Vec<[f64; 2]>,
+    /// The same for each of several outputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    curves: Vec<Vec<[f64; 2]>>,
     /// Features with the same values on all training data.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     aliases: &'a [String],
+}
+
+/// A column that was kept.
+#[derive(Serialize)]
+struct Kept<'a> {
+    feature: &'a str,
+    weight: &'a PerOutput,
 }
 
 /// A selected group: its features are those of [`Report::selected`] that carry its name.
@@ -75,7 +99,10 @@ struct Round {
     gap: f64,
     inner_iterations: usize,
     inner_gap: f64,
-    accuracy: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<RoundSeconds>,
 }
@@ -108,27 +135,39 @@ impl Seconds {
 }
 
 /// How good predictions are: what `predict --json` prints.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Serialize)]
 pub(crate) struct Quality {
     pub(crate) n: usize,
-    /// `null` where the true classes are not known.
-    pub(crate) accuracy: Option<f64>,
-    pub(crate) auc: Option<f64>,
+    /// Of two classes: `null` where the true ones are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auc: Option<Option<f64>>,
+    /// All other scores, and those of other outcomes.
+    #[serde(flatten)]
+    rest: Scores,
+    #[serde(skip)]
+    pub(crate) scores: Option<Scores>,
     /// How many of the features that the model looks at the data lack.
     pub(crate) missing: usize,
 }
 
 impl Quality {
-    /// Of `n` predictions, as far as the true classes are known, from data that lack so many features.
-    pub(crate) fn new(n: usize, scores: Option<Scores>, missing: usize) -> Self {
-        Self { n, accuracy: scores.map(|s| s.accuracy), auc: scores.and_then(|s| s.auc), missing }
+    /// Of `n` predictions of a model, as far as the truth is known, from data that lack so many features.
+    pub(crate) fn new(model: &Model, n: usize, scores: Option<Scores>, missing: usize) -> Self {
+        let mut rest = scores.clone().unwrap_or_default();
+        // Programs that look at two classes find these two in any case.
+        let two = model.classes.len() == 2;
+        let accuracy = two.then(|| rest.accuracy.take());
+        let auc = two.then(|| rest.auc.take());
+        Self { n, accuracy, auc, rest, scores, missing }
     }
 
     /// Of a model on data in memory.
     pub(crate) fn of(model: &Model, data: &Dataset) -> featgen::Result<Self> {
         let decision = model.decision(data)?;
         let scores = model.truth(&data.labels).map(|truth| model.scores(&decision, &truth));
-        Ok(Self::new(decision.len(), scores, predict::lacking_in(model, data).missing.len()))
+        Ok(Self::new(model, data.columns.rows(), scores, predict::lacking_in(model, data).missing.len()))
     }
 }
 
@@ -146,6 +185,7 @@ impl<'a> Report<'a> {
             inner_iterations: r.inner_iterations,
             inner_gap: r.inner_gap,
             accuracy: r.accuracy,
+            explained: r.explained,
             seconds: seconds.map(|_| RoundSeconds {
                 score: r.seconds.score,
                 generate: r.seconds.generate,
@@ -154,11 +194,13 @@ impl<'a> Report<'a> {
         };
         let selected = |&term: &&'a featgen::model::Term| Selected {
             feature: &term.name,
-            weight: term.weight,
+            weight: term.weight.one(),
+            weights: (model.outputs() > 1).then_some(&term.weight.0),
             round: term.round,
             group: term.group.map(|g| model.groups[g].name.as_str()),
             factors: factors(&term.feature),
             curve: Vec::new(),
+            curves: Vec::new(),
             aliases: &term.aliases,
         };
         let group = |selected: &featgen::model::Selected<'a>| Group {
@@ -170,10 +212,16 @@ impl<'a> Report<'a> {
         let curve = |selected: &featgen::model::Selected<'a>| Selected {
             feature: &selected.group.name,
             weight: selected.norm,
+            weights: None,
             round: selected.group.round,
             group: None,
             factors: None,
-            curve: model.curve(selected),
+            curve: if model.outputs() == 1 { model.curve(selected, 0) } else { Vec::new() },
+            curves: if model.outputs() == 1 {
+                Vec::new()
+            } else {
+                (0..model.outputs()).map(|k| model.curve(selected, k)).collect()
+            },
             aliases: &[],
         };
         let groups = model.selected_groups();
@@ -187,18 +235,21 @@ impl<'a> Report<'a> {
             cost: model.cost,
             lower_bound: model.certificate.lower_bound,
             gap: model.certificate.gap(),
-            bias: model.bias,
+            bias: &model.bias,
             stopped: model.stopped,
             n: model.training.n,
             m: model.training.m,
             nonzeros: model.training.nonzeros,
             candidates: model.training.candidates,
             classes: &model.classes,
+            output: model.output,
+            kept: model.kept.iter().map(|kept| Kept { feature: &kept.name, weight: &kept.weight }).collect(),
             selected: features,
             groups,
             rounds: model.rounds.iter().map(round).collect(),
             seconds,
             train_accuracy: model.training.accuracy,
+            train_explained: model.training.explained,
             test,
         }
     }

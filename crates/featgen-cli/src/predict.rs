@@ -8,18 +8,24 @@ use featgen::data::Dataset;
 use featgen::data::read::Batch;
 use featgen::files::WholeFile;
 use featgen::model::{Decisions, Lacking, Predictor, Tally};
+use featgen::objective::{self, Output};
 use featgen::{Error, Model};
 
 use crate::args::{OutputKind, PredictArgs};
 use crate::interrupt;
 use crate::json::{self, Quality};
-use crate::numbers::{percent, plural};
+use crate::numbers::plural;
+use crate::summary;
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
     crate::check_outputs(&inputs(args), args.output.as_deref().map(|file| ("predictions", file)).as_slice())?;
     let model = at_features(Model::load(&args.model)?, args)?;
-    if args.output_kind == OutputKind::Probability && model.probability(0.0).is_none() {
-        let reason = format!("probabilities take a model trained with --loss logistic, not {}", model.loss);
+    if args.output_kind == OutputKind::Probability
+        && model.probabilities(&vec![0.0; model.outputs()]).is_none()
+    {
+        let able = objective::ALL.iter().filter(|spec| spec.probabilities.is_some()).map(|spec| spec.name);
+        let able = able.collect::<Vec<_>>().join(" or ");
+        let reason = format!("probabilities take a model trained with --loss {able}, not {}", model.loss);
         return Err(Error::parameter("output-kind", reason).into());
     }
     let batches = args.input.reader().require_labels(false).batches(&args.data)?;
@@ -39,7 +45,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
     }
     notes(&model, &source, known, &lacking, args.quiet);
     if !args.quiet && !args.json {
-        summary(&quality);
+        tell(&model, &quality);
     }
     Ok(crate::SUCCESS)
 }
@@ -127,9 +133,9 @@ struct Predictions<'a> {
     /// Whether any instance so far has any of the features that the model looks at.
     has_features: bool,
     /// The classes as they are written.
-    classes: [String; 2],
-    /// Labels that are the model's classes; `None` once there were others, or none.
-    tally: Option<Tally>,
+    classes: Vec<String>,
+    /// Labels that the model can be compared with; `None` once there were others, or none.
+    tally: Option<Tally<'a>>,
     labelled: bool,
 }
 
@@ -137,24 +143,25 @@ impl<'a> Predictions<'a> {
     fn new(model: &'a Model, predictor: &'a Predictor<'a>, sink: Sink, kind: OutputKind) -> Self {
         let on_terminal = matches!(&sink, Sink::Screen(out) if out.get_ref().is_terminal());
         let shown = |class: &String| if on_terminal { crate::plain(class) } else { class.clone() };
-        let classes = model.classes.each_ref().map(shown);
-        let tally = Some(Tally::default());
+        let classes = model.classes.iter().map(shown).collect();
+        let tally = Some(Tally::new(model));
         Self { model, predictor, sink, kind, n: 0, has_features: false, classes, tally, labelled: false }
     }
 
     /// Writes the predictions of a batch; of a batch that holds an instance without one, those before it.
     fn take(&mut self, batch: &Batch) -> anyhow::Result<()> {
         let Decisions { values: decision, fault } = self.predictor.decision_of(batch);
-        self.n += decision.len();
+        self.n += decision.len() / self.model.outputs();
         self.has_features |= batch.has_wanted;
         self.labelled |= !batch.labels.is_empty();
         let truth = self.model.truth(&batch.labels);
         self.tally = self.tally.take().zip(truth).map(|(mut tally, truth)| {
-            tally.add(self.model, &decision, &truth);
+            tally.add(&decision, &truth);
             tally
         });
         let Self { model, kind, classes, sink, .. } = self;
-        sink.write(|out| decision.iter().try_for_each(|&f| write_one(out, model, classes, *kind, f)))?;
+        let rows = decision.chunks_exact(model.outputs());
+        sink.write(|out| rows.clone().try_for_each(|d| write_one(out, model, classes, *kind, d)))?;
         Ok(fault.map_or(Ok(()), Err)?)
     }
 
@@ -163,33 +170,54 @@ impl<'a> Predictions<'a> {
     fn finish(self, missing: usize) -> anyhow::Result<(Quality, bool)> {
         self.sink.finish()?;
         let known = self.tally.is_some() || !self.labelled;
-        Ok((Quality::new(self.n, self.tally.map(Tally::scores), missing), known))
+        let scores = self.tally.map(Tally::scores);
+        Ok((Quality::new(self.model, self.n, scores, missing), known))
     }
 }
 
 fn write_one(
     out: &mut dyn Write,
     model: &Model,
-    classes: &[String; 2],
+    classes: &[String],
     kind: OutputKind,
-    f: f64,
+    d: &[f64],
 ) -> io::Result<()> {
     match kind {
-        OutputKind::Label => writeln!(out, "{}", classes[model.class(f)]),
-        OutputKind::Decision => writeln!(out, "{f}"),
+        OutputKind::Label if model.output == Output::Classes => writeln!(out, "{}", classes[model.class(d)]),
+        OutputKind::Label => writeln!(out, "{}", model.number(d[0])),
+        OutputKind::Decision => write_row(out, d),
         OutputKind::Probability => {
-            writeln!(out, "{}", model.probability(f).expect("checked before anything was read"))
+            let p = model.probabilities(d).expect("checked before anything was read");
+            // Of two classes that share an output, the second.
+            write_row(out, if d.len() == 1 { &p[1..] } else { &p })
         }
     }
+}
+
+/// Numbers of an instance, with blanks between them.
+fn write_row(out: &mut dyn Write, numbers: &[f64]) -> io::Result<()> {
+    for (k, x) in numbers.iter().enumerate() {
+        let blank = if k == 0 { "" } else { " " };
+        write!(out, "{blank}{x}")?;
+    }
+    writeln!(out)
 }
 
 /// What may surprise about data: labels (`known` says that they are the model's classes) or features.
 pub(crate) fn notes(model: &Model, source: &str, known: bool, lacking: &Lacking, quiet: bool) {
     if !known && !quiet {
-        let [a, b] = &model.classes;
-        crate::note(format_args!(
-            "note: {source}: its labels are not the model's classes, {a} and {b}: no accuracy"
-        ));
+        match model.classes.as_slice() {
+            [a, b] => crate::note(format_args!(
+                "note: {source}: its labels are not the model's classes, {a} and {b}: no accuracy"
+            )),
+            [] => crate::note(format_args!(
+                "note: {source}: its labels are nothing that a model with --loss {} predicts: no scores",
+                model.loss
+            )),
+            _ => crate::note(format_args!(
+                "note: {source}: some labels are none of the model's classes: no accuracy"
+            )),
+        }
     }
     if !lacking.missing.is_empty() && (!quiet || lacking.most()) {
         let (k, n, some) = (lacking.missing.len(), plural(lacking.of, "feature"), some_of(lacking));
@@ -215,8 +243,10 @@ pub(crate) fn lacking_in(model: &Model, data: &Dataset) -> Lacking {
     }
 }
 
-fn summary(quality: &Quality) {
-    let Some(accuracy) = quality.accuracy else { return };
-    let auc = quality.auc.map_or_else(String::new, |auc| format!(", AUC {auc:.4}"));
-    crate::note(format_args!("accuracy {} of {}{auc}", percent(accuracy), plural(quality.n, "instance")));
+fn tell(model: &Model, quality: &Quality) {
+    let Some(scores) = &quality.scores else { return };
+    crate::note(format_args!("{}", summary::told(scores, &plural(quality.n, "instance"))));
+    if let Some(confusion) = &scores.confusion {
+        crate::note(format_args!("{}", summary::confusion(&model.classes, confusion)));
+    }
 }

@@ -96,12 +96,13 @@ impl Observer for Progress {
         let &Round { objective, lower_bound, .. } = round;
         let gap = Certificate { objective, lower_bound }.gap();
         let state = format!(
-            "round {}: {}, objective {}, gap {}, accuracy {}",
+            "round {}: {}, objective {}, gap {}, {} {}",
             round.round,
             plural(round.selected, self.unit),
             short(objective),
             small_percent(gap),
-            percent(round.accuracy)
+            if round.accuracy.is_some() { "accuracy" } else { "explained" },
+            percent(round.fit().part())
         );
         if self.every_round {
             let spent = round.seconds.score + round.seconds.generate + round.seconds.solve;

@@ -30,6 +30,11 @@ impl Style {
         Self { bars, colour: bars && !no_colour && !dumb }
     }
 
+    /// Nothing but text.
+    pub(crate) fn plain() -> Self {
+        Self { bars: false, colour: false }
+    }
+
     pub(crate) fn has_bars(self) -> bool {
         self.bars
     }

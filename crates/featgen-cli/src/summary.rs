@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use featgen::Model;
-use featgen::model::{MOST_ALIASES, Selected, Term};
+use featgen::data::Labels;
+use featgen::model::{Fit, MOST_ALIASES, Scores, Selected, Term};
+use featgen::objective::Output;
 use featgen::space::Feature;
 
 use crate::json::Quality;
@@ -70,7 +72,8 @@ fn groups(groups: &[Selected<'_>], style: Style) -> Table {
     let largest = groups.iter().map(|selected| selected.norm).fold(0.0, f64::max);
     let strongest = |selected: &Selected<'_>| {
         let shown = selected.terms.iter().take(STRONGEST);
-        let shown: Vec<String> = shown.map(|term| format!("{} {}", term.name, short(term.weight))).collect();
+        let shown: Vec<String> =
+            shown.map(|term| format!("{} {}", term.name, short(term.weight.one()))).collect();
         let dots = if selected.terms.len() > STRONGEST { ", ..." } else { "" };
         shown.join(", ") + dots
     };
@@ -91,7 +94,7 @@ fn groups(groups: &[Selected<'_>], style: Style) -> Table {
 fn curves(model: &Model, curves: &[Selected<'_>], style: Style) -> Table {
     let largest = curves.iter().map(|selected| selected.norm).fold(0.0, f64::max);
     let bar_of = |selected: &Selected<'_>| Cell::painted(Paint::Positive, bar(selected.norm / largest));
-    let points: Vec<Vec<[f64; 2]>> = curves.iter().map(|selected| model.curve(selected)).collect();
+    let points: Vec<Vec<[f64; 2]>> = curves.iter().map(|selected| model.curve(selected, 0)).collect();
     let end = |points: &Vec<[f64; 2]>, at: fn(&[[f64; 2]]) -> Option<&[f64; 2]>, k: usize| {
         at(points).map_or_else(String::new, |point| short(point[k]))
     };
@@ -143,14 +146,14 @@ pub(crate) fn with_groups(table: Table, terms: &[&Term], model: &Model) -> Table
 fn features(terms: &[&Term], style: Style) -> Table {
     let numbered = terms.iter().all(|term| term.name.bytes().all(|b| b.is_ascii_digit()));
     let align = if numbered { Align::Right } else { Align::Left };
-    let largest = terms.iter().map(|term| term.weight.abs()).fold(0.0, f64::max);
+    let largest = terms.iter().map(|term| term.weight.length()).fold(0.0, f64::max);
     let bar_of = |term: &&Term| {
-        let paint = if term.weight < 0.0 { Paint::Negative } else { Paint::Positive };
-        Cell::painted(paint, bar(term.weight.abs() / largest))
+        let paint = if term.weight.one() < 0.0 { Paint::Negative } else { Paint::Positive };
+        Cell::painted(paint, bar(term.weight.length() / largest))
     };
     let mut table = Table::new()
         .column("feature", align, terms.iter().map(|term| term.name.clone()))
-        .numbers("weight", terms.iter().map(|term| short(term.weight)));
+        .numbers("weight", terms.iter().map(|term| short(term.weight.one())));
     if style.has_bars() {
         table = table.column("", Align::Left, terms.iter().map(bar_of));
     }
@@ -215,14 +218,116 @@ fn selected_count(model: &Model) -> String {
     format!("{selected} ({})", plural(features.len(), "feature"))
 }
 
-/// Accuracy on the training data and, where there is one, on a test set.
-pub(crate) fn accuracy(model: &Model, test: Option<Quality>) -> String {
-    let mut text = format!("{} on the training data", percent(model.training.accuracy));
-    if let Some(Quality { n, accuracy: Some(accuracy), auc, .. }) = test {
-        text += &format!("; {} on {}", percent(accuracy), plural(n, "test instance"));
-        text += &auc.map_or_else(String::new, |auc| format!(" (AUC {auc:.4})"));
+/// What a model predicts.
+pub(crate) fn predicts(model: &Model) -> String {
+    match (model.output, model.classes.as_slice()) {
+        (Output::Classes, [negative, positive]) => format!("{negative} against {positive}"),
+        (Output::Classes, classes) => format!("{} classes ({})", classes.len(), some_of(classes)),
+        (Output::Number, _) => "a number".into(),
+        (Output::Rate, _) => "a count".into(),
+        (Output::Risk, _) => "a risk".into(),
     }
-    text
+}
+
+/// What the instances of a training set are labelled with.
+pub(crate) fn outcomes(model: &Model, labels: &Labels) -> String {
+    if model.output == Output::Classes {
+        let mut counts = vec![0u64; model.classes.len()];
+        labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
+        let one = |(class, n): (&String, &u64)| format!("{} of class {class}", count(*n));
+        let (shown, rest) = (
+            model.classes.iter().zip(&counts).take(SHOWN_CLASSES),
+            model.classes.len().saturating_sub(SHOWN_CLASSES),
+        );
+        let list = shown.map(one).collect::<Vec<_>>().join(", ");
+        return if rest == 0 { list } else { format!("{list}, and {rest} classes more") };
+    }
+    let Ok(numbers) = labels.numbers() else { return String::new() };
+    if model.output == Output::Risk {
+        let events = numbers.iter().filter(|t| **t > 0.0).count();
+        return format!("{}, {} censored", plural(events, "event"), count((numbers.len() - events) as u64));
+    }
+    let ends =
+        numbers.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &y| [low.min(y), high.max(y)]);
+    format!("labels from {} to {}", short(ends[0]), short(ends[1]))
+}
+
+/// Classes that are listed before they are only counted.
+const SHOWN_CLASSES: usize = 10;
+
+fn some_of(names: &[String]) -> String {
+    let (shown, rest) = names.split_at(names.len().min(SHOWN_CLASSES));
+    shown.join(", ") + if rest.is_empty() { "" } else { ", ..." }
+}
+
+/// What the fit of a model's outcome is called.
+pub(crate) fn fit_name(model: &Model) -> &'static str {
+    match model.training.fit() {
+        Fit::Accuracy(_) => "accuracy",
+        Fit::Explained(_) => "explained",
+    }
+}
+
+/// How well a model fits the training data and, where there are some, test data.
+pub(crate) fn quality(
+    model: &Model,
+    test: Option<&Quality>,
+    out: &mut dyn Write,
+    style: Style,
+) -> io::Result<()> {
+    let fit = percent(model.training.fit().part());
+    let mut text = match (model.training.fit(), model.output) {
+        (Fit::Accuracy(_), _) => format!("{fit} on the training data"),
+        (Fit::Explained(_), Output::Number) => format!("{fit} of the loss on the training data"),
+        (Fit::Explained(_), _) => format!("{fit} of the deviance on the training data"),
+    };
+    let tested = test.and_then(|test| Some((test, test.scores.as_ref()?)));
+    if let Some((test, scores)) = tested {
+        text += &match scores.accuracy {
+            Some(accuracy) => {
+                let more = more_scores(scores);
+                let more = if more.is_empty() { String::new() } else { format!(" ({more})") };
+                format!("; {} on {}{more}", percent(accuracy), plural(test.n, "test instance"))
+            }
+            None => format!("; {}", told(scores, &plural(test.n, "test instance"))),
+        };
+    }
+    line(out, style, fit_name(model), &text)
+}
+
+/// Scores beside the accuracy, as a list.
+fn more_scores(scores: &Scores) -> String {
+    let all = [
+        scores.auc.map(|auc| format!("AUC {auc:.4}")),
+        scores.log_loss.map(|loss| format!("log loss {loss:.4}")),
+        scores.r2.map(|r2| format!("R² {r2:.4}")),
+        scores.rmse.map(|rmse| format!("RMSE {}", short(rmse))),
+        scores.deviance_explained.map(|part| format!("deviance explained {}", percent(part))),
+        scores.concordance.map(|c| format!("concordance {c:.4}")),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How good predictions for so many instances are.
+pub(crate) fn told(scores: &Scores, instances: &str) -> String {
+    let more = more_scores(scores);
+    match scores.accuracy {
+        Some(accuracy) if more.is_empty() => format!("accuracy {} of {instances}", percent(accuracy)),
+        Some(accuracy) => format!("accuracy {} of {instances}, {more}", percent(accuracy)),
+        None => format!("{more} on {instances}"),
+    }
+}
+
+/// How often each class was taken for each: the true ones down, the predicted ones across.
+pub(crate) fn confusion(classes: &[String], counts: &[Vec<u64>]) -> String {
+    let mut table = Table::new().column("true", Align::Left, classes.iter().map(|class| crate::plain(class)));
+    for (k, class) in classes.iter().enumerate() {
+        table = table.numbers(&crate::plain(class), counts.iter().map(|row| count(row[k])));
+    }
+    let mut text = Vec::new();
+    // Memory takes all that is written.
+    let _ = table.write(&mut text, Style::plain());
+    String::from_utf8_lossy(&text).trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<u8> {
         model: &model,
         labels: &train.labels,
         source: &train.source,
-        test: tested.as_ref().copied().unwrap_or_default(),
+        test: tested.as_ref().ok().cloned().flatten(),
         seconds: Seconds::of(&model, read, start.elapsed().as_secs_f64()),
         saved_as: args.output.as_deref().filter(|_| saved.is_ok()),
     };
@@ -178,7 +178,7 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn as_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        json::write(&Report::new(self.model, Some(self.seconds), self.test), out)
+        json::write(&Report::new(self.model, Some(self.seconds), self.test.clone()), out)
     }
 
     fn for_people(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -189,7 +189,7 @@ impl Shown<'_> {
         summary::selected(out, style, self.model, summary::SHOWN, &elsewhere)?;
         writeln!(out)?;
         summary::outcome(self.model, out, style)?;
-        summary::line(out, style, "accuracy", &summary::accuracy(self.model, self.test))?;
+        summary::quality(self.model, self.test.as_ref(), out, style)?;
         summary::line(out, style, "time", &self.times())?;
         let model = match self.saved_as {
             Some(path) => format!("saved in {}", path.display()),
@@ -200,17 +200,13 @@ impl Shown<'_> {
 
     fn header(&self) -> String {
         let training = &self.model.training;
-        let mut counts = [0u64; 2];
-        self.labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
-        let [negative, positive] = &self.model.classes;
         format!(
-            "{}: {} x {}, {} values; {} of class {negative}, {} of class {positive}",
+            "{}: {} x {}, {} values; {}",
             self.source,
             count(training.n),
             count(training.m),
             count(training.nonzeros),
-            count(counts[0]),
-            count(counts[1])
+            summary::outcomes(self.model, self.labels)
         )
     }
 

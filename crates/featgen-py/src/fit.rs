@@ -10,8 +10,9 @@ use std::time::Duration;
 use featgen::data::{ClassWeights, Labels, Names};
 use featgen::machine::Observer;
 use featgen::model::Round;
+use featgen::objective::{Kept, LossSpec};
 use featgen::space::{FeatureSpace, Inputs, Watch};
-use featgen::{Error, LinearSpace, Machine, loss};
+use featgen::{Error, LinearSpace, Machine};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
@@ -32,6 +33,7 @@ pub(crate) struct Options {
     budget: Option<usize>,
     cost: f64,
     loss: String,
+    delta: Option<f64>,
     fit_intercept: bool,
     max_rounds: Option<usize>,
     tol: Option<f64>,
@@ -51,17 +53,20 @@ pub(crate) struct Listeners {
     resumed: Option<Py<PyAny>>,
 }
 
-/// The two classes and whether they are words, who is of the second, how often each instance counts, and what the errors of
-/// each class weigh: two numbers, or `balanced` if that is asked for.
+/// Classes, whether they are words, and the class of each instance; or numbers. How often each instance counts, what the errors of
+/// each class weigh (`balanced` if that is asked for), what is added to decision values, and the columns that are kept.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Target<'py> {
-    classes: (String, String),
-    second: PyReadonlyArray1<'py, bool>,
+    classes: Vec<String>,
+    codes: Option<PyReadonlyArray1<'py, u32>>,
+    numbers: Option<PyReadonlyArray1<'py, f64>>,
     text: bool,
     counts: Option<PyReadonlyArray1<'py, f64>>,
-    weights: Option<[f64; 2]>,
+    weights: Option<Vec<f64>>,
     balanced: bool,
+    offset: Option<PyReadonlyArray1<'py, f64>>,
+    keep: Vec<u64>,
 }
 
 /// Selects features and fits them. Returns the model and, if the run was broken off by an exception, that exception:
@@ -80,7 +85,7 @@ pub(crate) fn fit<'py>(
     let watch = Watch::new(Arc::clone(&interrupted));
     let (threads, text) = (options.threads, target.text);
     let mut machine = options.machine().map_err(raise)?.interrupt(Arc::clone(&interrupted));
-    machine = match target.weights {
+    machine = match target.weights.clone() {
         Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
         None if target.balanced => machine.class_weights(ClassWeights::Balanced),
         None => machine,
@@ -88,8 +93,13 @@ pub(crate) fn fit<'py>(
     let labels = target.labels()?;
     let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
     let names = names.map(Names::identifying).unwrap_or_default();
+    if let Some(offset) = &target.offset {
+        machine = machine.offset(offset.as_slice()?.to_vec());
+    }
     let columns = x.columns()?;
     let columns = &*columns;
+    let kept = Kept::new(columns, &names, &target.keep).map_err(raise)?;
+    machine = machine.keep(kept);
     py.detach(|| {
         std::thread::scope(|scope| {
             let (report, news) = sync_channel(0);
@@ -237,10 +247,17 @@ fn attend(
 }
 
 impl Options {
+    fn loss(&self) -> featgen::Result<Arc<dyn featgen::objective::Loss>> {
+        let spec = LossSpec::find(&self.loss);
+        let unknown = || Error::parameter("loss", format!("{} is not a loss", self.loss));
+        spec.ok_or_else(unknown)?
+            .make(&self.delta.map(|delta| ("delta", delta)).into_iter().collect::<Vec<_>>())
+    }
+
     fn machine(&self) -> featgen::Result<Machine> {
         let mut machine = Machine::new()
             .cost(self.cost)
-            .loss(loss::by_name(&self.loss)?)
+            .loss(self.loss()?)
             .shift(self.fit_intercept)
             .inner_tol(self.inner_tol)
             .solver(&self.solver)
@@ -273,8 +290,11 @@ impl Options {
 
 impl Target<'_> {
     fn labels(&self) -> PyResult<Labels> {
-        let (negative, positive) = self.classes.clone();
-        let labels = Labels::of_two([negative, positive], self.second.as_slice()?.iter().copied());
+        let labels = match (&self.codes, &self.numbers) {
+            (Some(codes), _) => Labels::from_classes(self.classes.clone(), codes.as_slice()?.to_vec()),
+            (None, Some(numbers)) => Labels::from_numbers(numbers.as_slice()?.to_vec()),
+            (None, None) => Labels::default(),
+        };
         match &self.counts {
             Some(counts) => labels.with_weights(counts.as_slice()?.to_vec()).map_err(raise),
             None => Ok(labels),

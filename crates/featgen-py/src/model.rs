@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
-use featgen::model::{Certificate, Round, Term, Weighing};
+use featgen::model::{Certificate, Fit, Round, Term, Weighing};
 use featgen::space::Feature;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -75,7 +75,10 @@ impl Model {
         facts.set_item("budget", model.budget)?;
         facts.set_item("cost", model.cost)?;
         facts.set_item("asked_cost", model.asked_cost)?;
-        facts.set_item("intercept", -model.bias)?;
+        facts.set_item("output", format!("{:?}", model.output).to_lowercase())?;
+        facts.set_item("intercept", model.bias.0.iter().map(|b| 0.0 - b).collect::<Vec<f64>>())?;
+        facts.set_item("kept", kept(model))?;
+        facts.set_item("offset", model.offset)?;
         facts.set_item("objective", model.certificate.objective)?;
         facts.set_item("lower_bound", model.certificate.lower_bound)?;
         facts.set_item("gap", model.certificate.gap())?;
@@ -85,6 +88,7 @@ impl Model {
         facts.set_item("m", model.training.m)?;
         facts.set_item("candidates", model.training.candidates)?;
         facts.set_item("accuracy", model.training.accuracy)?;
+        facts.set_item("explained_part", model.training.explained)?;
         facts.set_item("count", model.count())?;
         facts.set_item("by_name", model.by_name)?;
         facts.set_item("space", &model.space)?;
@@ -102,7 +106,10 @@ impl Model {
         columns.set_item("feature", shown)?;
         columns.set_item("inputs", terms.iter().map(|term| term.feature.inputs()).collect::<Vec<_>>())?;
         columns.set_item("plain", terms.iter().map(is_input).collect::<Vec<_>>())?;
-        columns.set_item("weight", PyArray1::from_iter(py, terms.iter().map(|term| term.weight)))?;
+        let outputs = self.model.outputs();
+        let weights = Array2::from_shape_fn((terms.len(), outputs), |(t, k)| terms[t].weight.0[k]);
+        columns.set_item("weight", PyArray1::from_iter(py, terms.iter().map(|term| term.weight.one())))?;
+        columns.set_item("weights", weights.into_pyarray(py))?;
         columns.set_item("round", PyArray1::from_iter(py, terms.iter().map(|term| term.round as i64)))?;
         columns.set_item("group", PyArray1::from_iter(py, terms.iter().map(group)))?;
         columns.set_item("groups", self.model.groups.iter().map(|g| g.name.as_str()).collect::<Vec<_>>())?;
@@ -123,8 +130,10 @@ impl Model {
         let curve = |selected: &featgen::model::Selected<'_>| {
             let input = Feature::Input(selected.terms.first()?.feature.inputs()[0]);
             let shown = self.shown(&selected.group.name, &input);
-            let points = self.model.curve(selected);
-            let array = Array2::from_shape_fn((points.len(), 2), |(i, k)| points[i][k]);
+            let points: Vec<_> = (0..self.model.outputs()).map(|k| self.model.curve(selected, k)).collect();
+            let columns = 1 + points.len();
+            let value = |i: usize, k: usize| if k == 0 { points[0][i][0] } else { points[k - 1][i][1] };
+            let array = Array2::from_shape_fn((points[0].len(), columns), |(i, k)| value(i, k));
             Some((shown, selected.norm, selected.group.round, array.into_pyarray(py)))
         };
         self.model.selected_groups().iter().filter_map(curve).collect()
@@ -148,28 +157,30 @@ impl Model {
         let path = PyDict::new(py);
         path.set_item("pointers", pointers.into_pyarray(py))?;
         path.set_item("terms", PyArray1::from_iter(py, terms))?;
+        let outputs = self.model.outputs();
         path.set_item("weights", PyArray1::from_iter(py, weights))?;
-        path.set_item("intercepts", PyArray1::from_iter(py, rounds.iter().map(|round| -round.bias)))?;
+        let intercepts = Array2::from_shape_fn((rounds.len(), outputs), |(r, k)| 0.0 - rounds[r].bias.0[k]);
+        path.set_item("intercepts", intercepts.into_pyarray(py))?;
         Ok(path)
     }
 
-    /// The decision value of every row of `x`.
-    fn decision<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    /// The decision values of every row of `x`, a column for each output.
+    fn decision<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let columns = x.columns()?;
         let columns = &*columns;
         let decision = py.detach(|| self.model.predictor(&Names::default(), "X").decision(columns));
-        Ok(decision.map_err(raise)?.into_pyarray(py))
+        array(py, decision.map_err(raise)?, self.model.outputs())
     }
 
-    /// The probability of the second class for every decision value; `None` if the loss is no likelihood.
-    fn probability<'py>(
+    /// The probabilities of all classes for every row of decision values; `None` if the loss is no likelihood.
+    fn probabilities<'py>(
         &self,
         py: Python<'py>,
-        decision: numpy::PyReadonlyArray1<'py, f64>,
-    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
-        let decision = decision.as_slice()?;
-        let probabilities: Option<Vec<f64>> = decision.iter().map(|&f| self.model.probability(f)).collect();
-        Ok(probabilities.map(|p| p.into_pyarray(py)))
+        decision: numpy::PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let rows = decision.as_slice()?.chunks_exact(self.model.outputs());
+        let all: Option<Vec<Vec<f64>>> = rows.map(|row| self.model.probabilities(row)).collect();
+        all.map(|rows| array(py, rows.concat(), self.model.classes.len())).transpose()
     }
 
     /// The values of some terms on `x`: an array by columns, or compressed columns where `x` is sparse.
@@ -195,6 +206,18 @@ impl Model {
             .map_err(|e| PyValueError::new_err(e.to_string()))?;
         Ok(array.reversed_axes().into_pyarray(py).into_any().unbind())
     }
+}
+
+/// Rows of so many numbers.
+fn array(py: Python<'_>, numbers: Vec<f64>, width: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let rows = numbers.len() / width;
+    let array = Array2::from_shape_vec((rows, width), numbers);
+    Ok(array.map_err(|e| PyValueError::new_err(e.to_string()))?.into_pyarray(py))
+}
+
+/// The columns that were kept: their inputs, names and weights.
+fn kept(model: &featgen::Model) -> Vec<(u64, &str, &[f64])> {
+    model.kept.iter().map(|kept| (kept.id, kept.name.as_str(), kept.weight.0.as_slice())).collect()
 }
 
 fn compressed(py: Python<'_>, columns: &[Option<Column>]) -> PyResult<Py<PyAny>> {
@@ -225,7 +248,8 @@ fn parameters<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Bound<'p
     dict.set_item("solver", &given.solver)?;
     dict.set_item("fit_intercept", given.shift)?;
     dict.set_item("debias", given.debias)?;
-    match given.class_weights {
+    dict.set_item("loss", &given.loss)?;
+    match &given.class_weights {
         None => dict.set_item("class_weight", py.None())?,
         Some(Weighing::Balanced) => dict.set_item("class_weight", "balanced")?,
         Some(Weighing::Each(weights)) => dict.set_item("class_weight", weights)?,
@@ -258,7 +282,10 @@ pub(crate) fn round_dict<'py>(py: Python<'py>, round: &Round) -> PyResult<Bound<
     dict.set_item("gap", Certificate { objective, lower_bound }.gap())?;
     dict.set_item("inner_iterations", round.inner_iterations)?;
     dict.set_item("inner_gap", round.inner_gap)?;
-    dict.set_item("accuracy", round.accuracy)?;
+    match round.fit() {
+        Fit::Accuracy(part) => dict.set_item("accuracy", part)?,
+        Fit::Explained(part) => dict.set_item("explained", part)?,
+    }
     let seconds = PyDict::new(py);
     seconds.set_item("score", round.seconds.score)?;
     seconds.set_item("generate", round.seconds.generate)?;

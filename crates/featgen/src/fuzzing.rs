@@ -138,7 +138,7 @@ pub fn model(bytes: &[u8]) {
         let _ = model.truth(&data.labels);
     }
     for group in model.selected_groups() {
-        let _ = model.curve(&group);
+        let _ = model.curve(&group, 0);
     }
     let last = model.rounds.last().map_or(0, |round| round.selected);
     let _ = model.at(last).map(|model| model.decision(&DATA));

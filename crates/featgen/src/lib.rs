@@ -18,7 +18,8 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`data`] | where instances live: storage and readers |
-//! | [`loss`] | how errors count |
+//! | [`target`] | what is to be predicted: classes, numbers, counts, times |
+//! | [`objective`] | how errors count, and what is never penalised |
 //! | [`space`] | who proposes features |
 //! | [`operator`] | their columns, written down or not |
 //! | [`subproblem`] | what weights they get |
@@ -36,15 +37,16 @@ pub mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod kernels;
-pub mod loss;
 pub mod machine;
 pub mod model;
+pub mod objective;
 pub mod operator;
 mod ordered;
 mod rounding;
 pub mod space;
 pub mod subproblem;
 pub mod synth;
+pub mod target;
 pub mod threads;
 
 pub use data::Dataset;

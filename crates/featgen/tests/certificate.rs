@@ -57,7 +57,7 @@ fn checked(problem: &Problem, machine: &Machine) -> Model {
             &*columns,
             round.terms.iter().map(|&k| &model.terms[k].feature).zip(&round.weights),
         );
-        let reached = problem.objective(&w, round.bias, round.cost);
+        let reached = problem.objective(&w, round.bias.one(), round.cost);
         assert!(
             reached <= objective * (1.0 + SLACK),
             "{problem}, round {t}: {reached} at its weights, not {objective}"
@@ -94,12 +94,12 @@ fn check_path(problem: &Problem, model: &Model) {
             continue;
         }
         let at = model.at(round.selected).unwrap();
-        let kept = at.terms.iter().enumerate().filter(|(_, term)| term.weight != 0.0);
-        let kept: HashMap<usize, f64> = kept.map(|(k, term)| (k, term.weight)).collect();
+        let kept = at.terms.iter().enumerate().filter(|(_, term)| !term.weight.is_zero());
+        let kept: HashMap<usize, f64> = kept.map(|(k, term)| (k, term.weight.one())).collect();
         let wanted = round.terms.iter().copied().zip(round.weights.iter().copied()).collect();
         assert_eq!(kept, wanted, "{problem}: at {} features", round.selected);
         assert_eq!(at.rounds.last(), Some(round), "{problem}");
-        assert_eq!((at.bias, at.cost), (round.bias, round.cost), "{problem}");
+        assert_eq!((&at.bias, at.cost), (&round.bias, round.cost), "{problem}");
         let certificate = (at.certificate.objective, at.certificate.lower_bound);
         assert_eq!(certificate, (round.objective, round.lower_bound), "{problem}");
     }

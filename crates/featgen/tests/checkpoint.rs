@@ -155,7 +155,8 @@ fn every_way_goes_on(space: usize) {
     for (k, (way, set)) in WAYS.into_iter().enumerate() {
         for loss in Loss::ALL {
             let columns = stored(&x, Storage::ALL[(k + space) % 5]);
-            let machine = set(Machine::new().threads(1).loss(featgen::loss::by_name(loss.name()).unwrap()));
+            let machine =
+                set(Machine::new().threads(1).loss(featgen::objective::by_name(loss.name()).unwrap()));
             let machine = machine.class_weights(ClassWeights::Balanced).shift(k % 4 != 3);
             let what = format!("{name}, {way}, {loss:?}");
             turns += same_from_everywhere(&what, &machine, &*make(Inputs::over(&*columns)), &labels);
@@ -205,7 +206,7 @@ fn columns_are_held_as_they_were() {
     let columns = stored(&x, Storage::Sparse);
     for (loss, solver) in [(Loss::Logistic, "newton"), (Loss::SquaredHinge, "apg"), (Loss::Logistic, "auto")]
     {
-        let loss = featgen::loss::by_name(loss.name()).unwrap();
+        let loss = featgen::objective::by_name(loss.name()).unwrap();
         let machine = Machine::new().features(30).budget(3).loss(loss).cost(0.1).solver(solver);
         same_from_everywhere(solver, &machine, &LinearSpace::over(&*columns), &labels);
     }
@@ -218,8 +219,11 @@ fn interrupted_runs_go_on() {
     let columns = stored(&x, Storage::Sparse);
     for (name, make) in SPACES {
         let space = make(Inputs::over(&*columns));
-        let machine =
-            Machine::new().features(8).budget(1).cost(0.05).loss(featgen::loss::by_name("logistic").unwrap());
+        let machine = Machine::new()
+            .features(8)
+            .budget(1)
+            .cost(0.05)
+            .loss(featgen::objective::by_name("logistic").unwrap());
         let expected = machine.fit(&*space, &labels).unwrap();
         let (_folder, path) = folder();
         let mut runs = 0;
@@ -316,7 +320,7 @@ impl Begun {
 #[test]
 fn other_parameters_are_named() {
     let begun = Begun::new(|machine| machine.budget(1).max_rounds(3).cost(1.0).tol(1e-4));
-    let logistic = || featgen::loss::by_name("logistic").unwrap();
+    let logistic = || featgen::objective::by_name("logistic").unwrap();
     begun.refuses(|m| m.cost(10.0), "the checkpoint was made with --cost 1, not 10");
     begun.refuses(|m| m.budget(3), "the checkpoint was made with --budget 1, not 3");
     begun.refuses(|m| m.loss(logistic()), "the checkpoint was made with --loss squared-hinge, not logistic");

@@ -30,7 +30,7 @@ fn same_on_any_number_of_threads(loss: Loss, set: impl Fn(Machine) -> Machine) {
         let stored = storage.store(&columns, &(0..COLUMNS as u64).collect::<Vec<_>>());
         assert!(stored.batch() < COLUMNS, "{storage:?}: only one batch");
         let fit = |threads: usize| -> Model {
-            let loss = featgen::loss::by_name(loss.name()).unwrap();
+            let loss = featgen::objective::by_name(loss.name()).unwrap();
             let machine = set(Machine::new().cost(0.1).loss(loss).threads(threads));
             let mut model = machine.fit(&LinearSpace::over(&*stored), &labels).unwrap();
             model.rounds.iter_mut().for_each(|round| round.seconds = Seconds::default());

@@ -61,7 +61,7 @@ impl Tiny {
     }
 
     fn machine(&self, cost: f64) -> Machine {
-        let loss = featgen::loss::by_name(self.loss.name()).unwrap();
+        let loss = featgen::objective::by_name(self.loss.name()).unwrap();
         Machine::new().loss(loss).shift(self.shift).budget(self.budget).cost(cost).threads(1)
     }
 
@@ -77,10 +77,10 @@ impl Tiny {
     fn optimum(&self, cost: f64) -> Big {
         let close = self.fit(&self.machine(cost).gap(1e-9).inner_tol(1e-9).max_rounds(200)).unwrap();
         let mut w = vec![0.0; self.x.len()];
-        close.terms.iter().for_each(|term| w[term.feature.inputs()[0] as usize] = term.weight);
+        close.terms.iter().for_each(|term| w[term.feature.inputs()[0] as usize] = term.weight.one());
         let exact = Exact::new(self, cost, &w);
         let free: Vec<usize> = (0..w.len()).filter(|&j| w[j] != 0.0).collect();
-        let at = free.iter().map(|&j| big(w[j])).chain(self.shift.then(|| big(close.bias))).collect();
+        let at = free.iter().map(|&j| big(w[j])).chain(self.shift.then(|| big(close.bias.one()))).collect();
         exact.minimise(at)
     }
 }

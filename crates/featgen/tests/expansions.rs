@@ -137,7 +137,7 @@ fn curves_have_points() {
         let points = model.curve(&selected);
         assert!(points[0][0] > 0.0 || points[0] == [0.0, 0.0]);
         assert!(points.windows(2).all(|pair| pair[0][0] <= pair[1][0]));
-        let top: f64 = selected.terms.iter().map(|term| term.weight).sum();
+        let top: f64 = selected.terms.iter().map(|term| term.weight.one()).sum();
         let last = points.last().unwrap();
         let featgen::space::Feature::Step(step) = &selected.terms[0].feature else { panic!("a step") };
         assert!((last[1] - top * (step.top.0 / 20.0).sqrt()).abs() < 1e-9);

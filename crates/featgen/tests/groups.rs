@@ -259,10 +259,10 @@ fn a_refit_forgets_groups() {
         let mut weights = vec![0.0; problem.columns.len()];
         for term in &model.terms {
             let Feature::Input(id) = term.feature else { panic!("not an input") };
-            weights[columns.position(id).unwrap()] += term.weight;
+            weights[columns.position(id).unwrap()] += term.weight.one();
         }
-        let found =
-            0.5 * weights.iter().map(|w| w * w).sum::<f64>() + problem.total_loss(&weights, model.bias, 0.7);
+        let found = 0.5 * weights.iter().map(|w| w * w).sum::<f64>()
+            + problem.total_loss(&weights, model.bias.one(), 0.7);
         assert!((found / expected - 1.0).abs() < 1e-6, "{grouped}: {found}, not {expected}");
     }
 }

@@ -70,8 +70,8 @@ impl Repeated {
     }
 }
 
-fn loss(seed: u64) -> Arc<dyn featgen::loss::Loss> {
-    featgen::loss::by_name(Loss::ALL[(seed % 2) as usize].name()).unwrap()
+fn loss(seed: u64) -> Arc<dyn featgen::objective::Loss> {
+    featgen::objective::by_name(Loss::ALL[(seed % 2) as usize].name()).unwrap()
 }
 
 /// What a user wants from such data: the features there are, or nearly, and an end.

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use featgen::model::Model;
-use featgen::{Dataset, LinearSpace, Machine, loss};
+use featgen::{Dataset, LinearSpace, Machine};
 
 /// The training and the test part of a data set, if it is there.
 fn data(name: &str) -> Option<[Dataset; 2]> {
@@ -23,7 +23,7 @@ fn fit(machine: &Machine, train: &Dataset) -> Model {
 }
 
 fn accuracy(model: &Model, test: &Dataset) -> f64 {
-    model.scores(&model.decision(test).unwrap(), &model.truth(&test.labels).unwrap()).accuracy
+    model.scores(&model.decision(test).unwrap(), &model.truth(&test.labels).unwrap()).accuracy.unwrap()
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn small_and_separable_rounds_are_solved() {
             for budget in [1, 5, 20] {
                 for loss in ["squared-hinge", "logistic"] {
                     let machine = Machine::new().cost(cost).budget(budget).tol(0.0).max_rounds(20);
-                    let model = fit(&machine.loss(loss::by_name(loss).unwrap()), &train);
+                    let model = fit(&machine.loss(featgen::objective::by_name(loss).unwrap()), &train);
                     for round in &model.rounds {
                         let what = format!("{name}, C {cost}, B {budget}, {loss}, round {}", round.round);
                         assert!(round.inner_gap <= 1e-4, "{what}: gap {:e}", round.inner_gap);

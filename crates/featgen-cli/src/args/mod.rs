@@ -268,7 +268,7 @@ impl LearningArgs {
     pub(crate) fn machine(&self) -> Result<Machine, Error> {
         let mut machine = Machine::new()
             .cost(self.cost)
-            .loss(featgen::loss::by_name(&self.loss)?)
+            .loss(featgen::objective::by_name(&self.loss)?)
             .shift(!self.no_shift)
             .inner_tol(self.inner_tol)
             .solver(&self.solver)

@@ -6,7 +6,6 @@
 mod bins;
 pub(crate) mod build;
 mod dense;
-mod labels;
 mod mapped;
 pub mod read;
 mod sparse;
@@ -22,13 +21,12 @@ use rayon::prelude::*;
 
 pub use bins::{Bins, Lanes};
 pub use dense::{Dense, Layout, Real};
-pub(crate) use labels::same_number;
-pub use labels::{Binary, ClassWeights, Labels};
 pub use mapped::{explain_cut_files, remove_if_cut};
 pub use sparse::{Sparse, SparseRows, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
 use crate::error::Result;
+pub use crate::target::{ClassWeights, Labels};
 
 /// Instances stored so that one feature's values can be read together.
 ///

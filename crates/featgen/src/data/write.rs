@@ -1,5 +1,6 @@
 //! Data sets as files that other programs read. Any storage can be written: values come through [`Columns`] alone.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -60,12 +61,16 @@ impl Dataset {
         })
     }
 
-    fn label(&self, instance: usize) -> &str {
-        &self.labels.classes()[self.labels.codes()[instance] as usize]
+    fn label(&self, instance: usize) -> Cow<'_, str> {
+        match self.labels.only_numbers() {
+            Some(numbers) => Cow::Owned(numbers[instance].to_string()),
+            None => Cow::Borrowed(&self.labels.classes()[self.labels.codes()[instance] as usize]),
+        }
     }
 
     fn write_line(&self, instance: usize, row: &Row, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(if self.labels.is_empty() { "0" } else { self.label(instance) }.as_bytes())?;
+        let label = if self.labels.is_empty() { Cow::Borrowed("0") } else { self.label(instance) };
+        out.write_all(label.as_bytes())?;
         for (id, value) in row {
             write!(out, " {}:{value}", u128::from(*id) + 1)?;
         }

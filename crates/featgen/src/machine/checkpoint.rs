@@ -30,7 +30,7 @@ use crate::space::{Candidate, FeatureSpace};
 pub(super) const PROGRAM: &str = concat!("featgen ", env!("CARGO_PKG_VERSION"));
 
 const MAGIC: &[u8; 8] = b"featgenC";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const PROLOGUE: usize = 24;
 const CHECKSUM: usize = 8;
 
@@ -64,6 +64,8 @@ struct Data {
     /// Digests.
     labels: u64,
     weights: u64,
+    kept: u64,
+    offset: u64,
     names: u64,
     values: u64,
 }
@@ -85,7 +87,8 @@ pub(super) struct Progress {
     pub(super) inner_tol: f64,
     /// Whether a block was ever made smaller so as not to have more features than wanted.
     pub(super) cut: bool,
-    pub(super) bias: f64,
+    /// The weights of what is never penalised.
+    pub(super) free: Vec<f64>,
     pub(super) objective: f64,
     pub(super) first: f64,
     /// None before the first round.
@@ -139,7 +142,7 @@ impl Checkpoint {
         }
         let mut made = Made {
             program: PROGRAM.to_owned(),
-            data: Data::of(space, labels),
+            data: Data::of(space, machine, labels),
             settings: settings(machine, plan, space),
             rules: Rules {
                 max_rounds: plan.max_rounds,
@@ -240,17 +243,19 @@ const OTHER_VALUES: &str = "the checkpoint is for other values in the data, or f
 
 impl Data {
     /// All but the digest of the values.
-    fn of(space: &dyn FeatureSpace, labels: &Labels) -> Self {
+    fn of(space: &dyn FeatureSpace, machine: &Machine, labels: &Labels) -> Self {
         let inputs = space.inputs();
-        let weights: Option<&[u64]> = labels.weights().map(bytemuck::cast_slice);
+        let bits = |x: Option<&[f64]>| x.map(|x| bytemuck::cast_slice::<f64, u64>(x).to_vec());
         Self {
             rows: inputs.rows() as u64,
             features: inputs.dimension(),
             nonzeros: inputs.columns().nonzeros(),
             candidates: space.size(),
             classes: labels.classes().to_vec(),
-            labels: digest(labels.codes()),
-            weights: digest(weights),
+            labels: digest((labels.codes(), bits(labels.only_numbers()))),
+            weights: digest(bits(labels.weights())),
+            kept: digest((machine.kept.ids(), machine.kept.digest())),
+            offset: digest(bits(machine.offset.as_deref())),
             names: inputs.names_digest(),
             values: 0,
         }
@@ -274,6 +279,8 @@ impl Data {
         let digests = [
             (self.labels, other.labels, "other labels"),
             (self.weights, other.weights, "other weights of the instances"),
+            (self.kept, other.kept, "other columns that are kept"),
+            (self.offset, other.offset, "another offset"),
             (self.names, other.names, "other names of the features"),
         ];
         digests.into_iter().find(|(a, b, _)| a != b).map(|(.., what)| what.to_owned())
@@ -283,18 +290,22 @@ impl Data {
 /// What the machine and the space were told, other than when to stop. A final refit changes no round.
 fn settings(machine: &Machine, plan: &Plan, space: &dyn FeatureSpace) -> Vec<(String, String)> {
     let mut all = vec![
-        ("loss", machine.loss.name().to_owned()),
+        ("loss", machine.loss_in_use().name().to_owned()),
         ("cost", machine.cost.to_string()),
         ("budget", plan.budget.to_string()),
         ("solver", machine.solver.clone()),
         ("inner-tol", machine.inner_tol.to_string()),
     ];
+    all.extend(machine.loss_in_use().settings());
     all.extend(machine.inner_decrease.map(|decrease| ("inner-decrease", decrease.to_string())));
     all.extend((!machine.shift).then(|| ("no-shift", String::new())));
     match &machine.class_weights {
         ClassWeights::Equal => {}
         ClassWeights::Balanced => all.push(("weight", "balanced".into())),
-        ClassWeights::Each([first, second]) => all.push(("weight", format!("{first} {second}"))),
+        ClassWeights::Each(weights) => {
+            let list: Vec<String> = weights.iter().map(f64::to_string).collect();
+            all.push(("weight", list.join(" ")));
+        }
         ClassWeights::Given(list) => {
             let one = |(class, weight): &(String, f64)| format!("{class}={weight}");
             all.push(("weight", list.iter().map(one).collect::<Vec<_>>().join(" ")));

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::error::Result;
+use crate::objective::Kept;
+use crate::operator::Operator;
 use crate::space::{Candidate, Feature, FeatureSpace};
 use crate::subproblem::{Blocks, Cache, State};
 
@@ -39,11 +41,15 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(rows: usize) -> Self {
+    /// Nothing yet but the columns that are kept: they are the first in the cache, so that the solver finds them there.
+    pub(super) fn new(rows: usize, kept: &Kept) -> Self {
+        let mut cache = Cache::new(rows);
+        cache.extend(kept.to_columns().into_iter().map(Operator::Column).collect());
+        let features: Vec<Feature> = kept.ids().iter().map(|&id| Feature::Input(id)).collect();
         Self {
-            cache: Cache::new(rows),
-            features: Vec::new(),
-            columns: HashMap::new(),
+            cache,
+            columns: features.iter().cloned().zip(0..).collect(),
+            features,
             taken: Vec::new(),
             index: HashMap::new(),
             terms: Vec::new(),
@@ -178,31 +184,47 @@ impl Held {
         all
     }
 
-    /// The weight of every term: what a block gives to a column is shared by the block's groups that hold it, as their
-    /// squared scales are.
+    /// The weights of every term, one for each output: what a block gives to a column is shared by the block's groups that hold
+    /// it, as their squared scales are.
     pub(super) fn weights(&self, state: &State) -> Vec<f64> {
-        let mut weights = vec![0.0; self.terms.len()];
-        let Blocks { columns, scales, .. } = &state.blocks;
+        let outputs = state.blocks.outputs();
+        let mut weights = vec![0.0; self.terms.len() * outputs];
+        let scales = &state.blocks.scales;
         for (range, block) in state.blocks.ranges().zip(&self.blocks) {
             let squares = self.squared_scales(block);
-            let coordinate =
-                |column: u32| columns[range.clone()].binary_search(&column).expect("a column of the block");
+            let place = |column: u32| squares.binary_search_by_key(&column, |&(column, _)| column);
             for taken in block.iter().map(|&t| &self.taken[t as usize]) {
                 for term in taken.terms.clone() {
-                    let at = coordinate(self.terms[term]);
+                    let at = place(self.terms[term]).expect("a column of the block");
                     let share = taken.scale * taken.scale / squares[at].1;
-                    let k = range.start + at;
-                    weights[term] += scales[k] * state.omega[k] * share;
+                    for output in 0..outputs {
+                        let k = range.start + at * outputs + output;
+                        weights[term * outputs + output] += scales[k] * state.omega[k] * share;
+                    }
                 }
             }
         }
         weights
     }
 
+    /// The terms that carry weight, by number.
+    pub(super) fn weighty(&self, weights: &[f64]) -> Vec<usize> {
+        let outputs = self.outputs_of(weights);
+        (0..self.terms.len())
+            .filter(|t| weights[t * outputs..(t + 1) * outputs].iter().any(|&w| w != 0.0))
+            .collect()
+    }
+
     /// The candidates that carry weight, by number.
     pub(super) fn selected(&self, weights: &[f64]) -> Vec<u32> {
-        let carries = |taken: &Taken| weights[taken.terms.clone()].iter().any(|&w| w != 0.0);
+        let outputs = self.outputs_of(weights);
+        let own = |terms: &Range<usize>| terms.start * outputs..terms.end * outputs;
+        let carries = |taken: &Taken| weights[own(&taken.terms)].iter().any(|&w| w != 0.0);
         (0..).zip(&self.taken).filter(|(_, taken)| carries(taken)).map(|(t, _)| t).collect()
+    }
+
+    fn outputs_of(&self, weights: &[f64]) -> usize {
+        weights.len().checked_div(self.terms.len()).unwrap_or(1)
     }
 
     /// How many candidates these terms, which must be known, belong to.
@@ -213,45 +235,62 @@ impl Held {
 
     /// Blocks without weight leave; what they held may come again.
     pub(super) fn drop_idle_blocks(&mut self, state: &mut State) {
-        let old = std::mem::take(&mut state.blocks);
+        let fresh = Blocks::new(state.blocks.outputs());
+        let old = std::mem::replace(&mut state.blocks, fresh);
         let omega = std::mem::take(&mut state.omega);
         let blocks = std::mem::take(&mut self.blocks);
         for (range, block) in old.ranges().zip(blocks) {
             if omega[range.clone()].iter().any(|&w| w != 0.0) {
-                state.blocks.push(range.clone().map(|k| (old.columns[k], old.scales[k])));
+                let columns = range.clone().step_by(old.outputs());
+                state.blocks.push(columns.map(|k| (old.columns[k], old.scales[k])));
                 state.omega.extend_from_slice(&omega[range]);
                 self.blocks.push(block);
             }
         }
     }
 
-    /// Gives every term the weight it has here, and those not named none: a block for each candidate with weight.
-    pub(super) fn set_weights(&mut self, weights: impl Iterator<Item = (usize, f64)>, state: &mut State) {
-        let mut all = vec![0.0; self.terms.len()];
-        weights.for_each(|(term, weight)| all[term] = weight);
-        (self.blocks, state.blocks, state.omega) = (Vec::new(), Blocks::default(), Vec::new());
+    /// Gives these terms their weights, output after output of each, and all others none: a block for each candidate with weight.
+    pub(super) fn set_weights(&mut self, terms: &[usize], weights: &[f64], state: &mut State) {
+        let outputs = state.blocks.outputs();
+        let mut all = vec![0.0; self.terms.len() * outputs];
+        for (term, weights) in terms.iter().zip(weights.chunks_exact(outputs)) {
+            all[term * outputs..][..outputs].copy_from_slice(weights);
+        }
+        (self.blocks, state.blocks, state.omega) = (Vec::new(), Blocks::new(outputs), Vec::new());
         for t in self.selected(&all) {
             let Taken { terms, scale, .. } = &self.taken[t as usize];
-            let mut coordinates: Vec<(u32, f64)> =
-                terms.clone().map(|term| (self.terms[term], all[term] / scale)).collect();
-            coordinates.sort_by_key(|&(column, _)| column);
-            state.blocks.push(coordinates.iter().map(|&(column, _)| (column, *scale)));
-            state.omega.extend(coordinates.iter().map(|&(_, weight)| weight));
+            let mut in_order: Vec<usize> = terms.clone().collect();
+            in_order.sort_by_key(|&term| self.terms[term]);
+            state.blocks.push(in_order.iter().map(|&term| (self.terms[term], *scale)));
+            let own = in_order.iter().flat_map(|&term| &all[term * outputs..][..outputs]);
+            state.omega.extend(own.map(|weight| weight / scale));
             self.blocks.push(vec![t]);
         }
-        let columns = state.blocks.gather(&state.omega, self.cache.len());
-        state.f = self.cache.apply(&columns);
+        state.f = self.apply(state);
+    }
+
+    /// The decision values, output after output, that the weights of a state make without the free part.
+    pub(super) fn apply(&self, state: &State) -> Vec<f64> {
+        let width = self.cache.len();
+        let w = state.blocks.gather(&state.omega, width);
+        match state.blocks.outputs() {
+            1 => self.cache.apply(&w),
+            _ if width == 0 => vec![0.0; state.f.len()],
+            _ => w.chunks_exact(width).flat_map(|w| self.cache.apply(w)).collect(),
+        }
     }
 
     /// Puts all columns of the candidates that carry weight into one block, as they are, with the weights they have.
     pub(super) fn merge_blocks(&mut self, state: &mut State) {
         let selected = self.selected(&self.weights(state));
-        let weights = state.blocks.gather(&state.omega, self.cache.len());
+        let (width, outputs) = (self.cache.len(), state.blocks.outputs());
+        let weights = state.blocks.gather(&state.omega, width);
         let columns: Vec<u32> =
             self.squared_scales(&selected).into_iter().map(|(column, _)| column).collect();
-        state.omega = columns.iter().map(|&column| weights[column as usize]).collect();
-        state.blocks = Blocks::default();
+        state.blocks = Blocks::new(outputs);
         state.blocks.push(columns.into_iter().map(|column| (column, 1.0)));
+        let coordinates = 0..state.blocks.columns.len();
+        state.omega = coordinates.map(|k| weights[state.blocks.place(k, width)]).collect();
         self.blocks = vec![selected];
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::data::ClassWeights;
 use crate::error::{Error, Result};
-use crate::loss::{Loss, SquaredHinge};
 use crate::model::Parameters;
+use crate::objective::{Kept, Loss, SquaredHinge};
 use crate::subproblem;
 
 /// The feature generating machine: set what matters, then [`fit`](Machine::fit).
@@ -20,7 +20,9 @@ use crate::subproblem;
 pub struct Machine {
     pub(super) budget: Option<usize>,
     pub(super) cost: f64,
-    pub(super) loss: Arc<dyn Loss>,
+    pub(super) loss: Option<Arc<dyn Loss>>,
+    pub(super) kept: Kept,
+    pub(super) offset: Option<Vec<f64>>,
     pub(super) shift: bool,
     pub(super) features: Option<usize>,
     pub(super) max_rounds: Option<usize>,
@@ -41,7 +43,9 @@ impl Default for Machine {
         Self {
             budget: None,
             cost: 10.0,
-            loss: Arc::new(SquaredHinge),
+            loss: None,
+            kept: Kept::default(),
+            offset: None,
             shift: true,
             features: None,
             max_rounds: None,
@@ -80,13 +84,27 @@ impl Machine {
         self
     }
 
-    /// How errors count. Default [`SquaredHinge`].
+    /// How errors count. Default [`SquaredHinge`], for two classes only: more must be asked for, since a third label is often a
+    /// typing mistake.
     pub fn loss(mut self, loss: Arc<dyn Loss>) -> Self {
-        self.loss = loss;
+        self.loss = Some(loss);
         self
     }
 
-    /// Whether the shift b is learned. Default yes.
+    /// Columns that are always in the model, never penalised, and not counted among its features. The space must leave them
+    /// alone: give it the data without them ([`Except`](crate::data::Except)).
+    pub fn keep(mut self, kept: Kept) -> Self {
+        self.kept = kept;
+        self
+    }
+
+    /// A number that is added to the decision value of each instance, for losses with one output.
+    pub fn offset(mut self, offset: Vec<f64>) -> Self {
+        self.offset = Some(offset);
+        self
+    }
+
+    /// Whether the intercept is learned. Default yes.
     pub fn shift(mut self, shift: bool) -> Self {
         self.shift = shift;
         self
@@ -186,7 +204,7 @@ impl Machine {
     }
 
     /// The parameters as they were given, for a model of these classes.
-    pub(super) fn parameters(&self, classes: &[String; 2]) -> Parameters {
+    pub(super) fn parameters(&self, classes: &[String]) -> Parameters {
         Parameters {
             features: self.features,
             budget: self.budget,
@@ -198,11 +216,22 @@ impl Machine {
             solver: self.solver.clone(),
             shift: self.shift,
             debias: self.debias,
+            loss: self
+                .loss_in_use()
+                .settings()
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             class_weights: self.class_weights.weighing(classes),
             // Only the caller knows how a space was described.
             groups: None,
             only: None,
         }
+    }
+
+    /// The loss in use.
+    pub(super) fn loss_in_use(&self) -> &dyn Loss {
+        self.loss.as_deref().unwrap_or(&SquaredHinge)
     }
 
     /// The parameters with defaults filled in, or what is wrong with them.

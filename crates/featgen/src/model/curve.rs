@@ -17,14 +17,14 @@ pub(super) enum Curve {
 }
 
 impl Curve {
-    /// From the terms of one input, in a model.
-    pub(super) fn new(model: &Model, terms: &[&Term]) -> Option<Self> {
+    /// From the terms of one input, in a model, for one of its outputs.
+    pub(super) fn new(model: &Model, terms: &[&Term], output: usize) -> Option<Self> {
         match &terms.first()?.feature {
             Feature::Step(first) => {
                 let mut heights = BTreeMap::new();
                 for term in terms {
                     if let Feature::Step(step) = &term.feature {
-                        *heights.entry(step.level).or_insert(0.0) += term.weight * step.height();
+                        *heights.entry(step.level).or_insert(0.0) += term.weight.0[output] * step.height();
                     }
                 }
                 let mut sum = 0.0;
@@ -39,7 +39,7 @@ impl Curve {
                 let mut weights = vec![0.0; 2 * Wave::amplitudes().len()];
                 for term in terms {
                     if let Feature::Wave(wave) = &term.feature {
-                        weights[wave.column()] += term.weight;
+                        weights[wave.column()] += term.weight.0[output];
                     }
                 }
                 Some(Self::Waves(first.sigma.0, weights))
@@ -82,10 +82,11 @@ impl Model {
         self.terms.first().is_some_and(|term| term.feature.is_part_of_curve())
     }
 
-    /// Points `(x, value)` of the curve of a selected group over the values of its input that occurred; empty if the group
-    /// is not a curve.
-    pub fn curve(&self, selected: &Selected<'_>) -> Vec<[f64; 2]> {
-        let (Some([low, high]), Some(curve)) = (selected.group.range, Curve::new(self, &selected.terms))
+    /// Points `(x, value)` of the curve of a selected group, for one output, over the values of its input that occurred; empty if
+    /// the group is not a curve.
+    pub fn curve(&self, selected: &Selected<'_>, output: usize) -> Vec<[f64; 2]> {
+        let (Some([low, high]), Some(curve)) =
+            (selected.group.range, Curve::new(self, &selected.terms, output))
         else {
             return Vec::new();
         };

@@ -7,11 +7,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::formula::Formulas;
-use super::{Certificate, Model, Round};
+use super::{Certificate, Fit, Model, Round};
 use crate::data::read::quoted;
-use crate::data::same_number;
 use crate::error::{Error, Place, Result};
 use crate::files::{read_at_most, write_whole};
+use crate::objective::Output;
+use crate::target::same_number;
 
 const FORMAT: &str = "featgen-model";
 const VERSION: u32 = 1;
@@ -88,20 +89,28 @@ impl Model {
     /// Files hold numbers, and there is none for what is not finite.
     pub(crate) fn check_finite(&self) -> Result<(), String> {
         let whole = [
-            ("bias", self.bias),
             ("cost", self.cost),
             ("asked_cost", self.asked_cost),
             ("debias", self.debias.unwrap_or(0.0)),
             ("objective", self.certificate.objective),
             ("lower_bound", self.certificate.lower_bound),
-            ("training accuracy", self.training.accuracy),
         ];
         let refuse = |what: String, x: f64| Err(format!("the model's {what} is {x}, not a finite number"));
         if let Some((what, x)) = whole.into_iter().find(|(_, x)| !x.is_finite()) {
             return refuse(what.to_owned(), x);
         }
-        if let Some(term) = self.terms.iter().find(|term| !term.weight.is_finite()) {
-            return refuse(format!("weight of feature {}", term.name), term.weight);
+        let fit = match self.training.fit() {
+            Fit::Accuracy(part) => ("training accuracy".to_owned(), vec![part]),
+            Fit::Explained(part) => ("explained part".to_owned(), vec![part]),
+        };
+        let terms = self.terms.iter().map(|term| (&term.name, &term.weight));
+        let kept = self.kept.iter().map(|kept| (&kept.name, &kept.weight));
+        let weights = terms.chain(kept).filter(|(_, weight)| !weight.is_finite());
+        let weights = weights.map(|(name, weight)| (format!("weight of feature {name}"), weight.0.clone()));
+        for (what, numbers) in [("bias".to_owned(), self.bias.0.clone()), fit].into_iter().chain(weights) {
+            if let Some(&x) = numbers.iter().find(|x| !x.is_finite()) {
+                return refuse(what, x);
+            }
         }
         for group in &self.groups {
             if let Some(&x) = group.range.iter().flatten().find(|x| !x.is_finite()) {
@@ -109,9 +118,7 @@ impl Model {
             }
         }
         for round in &self.rounds {
-            let &Round { cost, objective, lower_bound, inner_gap, accuracy, bias, .. } = round;
-            let numbers = [cost, objective, lower_bound, inner_gap, accuracy, bias];
-            if let Some(&x) = numbers.iter().chain(&round.weights).find(|x| !x.is_finite()) {
+            if let Some(x) = round.numbers().find(|x| !x.is_finite()) {
                 return refuse(format!("round {}", round.round), x);
             }
         }
@@ -121,10 +128,7 @@ impl Model {
     /// What the types cannot say, so that a damaged file is refused here and not somewhere deep.
     fn check(&self) -> Result<(), String> {
         self.check_finite()?;
-        let [negative, positive] = &self.classes;
-        if negative == positive || (!self.classes_are_text && same_number(negative, positive)) {
-            return Err(format!("damaged model: both classes are {}", quoted(negative.as_bytes())));
-        }
+        self.check_outputs()?;
         if self.terms.iter().filter_map(|term| term.group).any(|g| g >= self.groups.len()) {
             return Err("damaged model: a term of a group that is not there".into());
         }
@@ -134,8 +138,32 @@ impl Model {
         self.check_curves()?;
         self.check_bound("the certificate", self.certificate)?;
         self.rounds.iter().try_for_each(|round| self.check_round(round))?;
-        crate::loss::by_name(&self.loss).map_err(|e| e.to_string())?;
         Ok(())
+    }
+
+    /// Classes and weights must fit the outputs.
+    fn check_outputs(&self) -> Result<(), String> {
+        let (outputs, classes) = (self.outputs(), &self.classes);
+        let expected = match (self.output, outputs) {
+            (Output::Classes, 1) => 2,
+            (Output::Classes, many) => many,
+            (Output::Number | Output::Rate | Output::Risk, _) => 0,
+        };
+        if outputs == 0 || classes.len() != expected || (self.output != Output::Classes && outputs > 1) {
+            return Err(format!("damaged model: {} classes for {outputs} outputs", classes.len()));
+        }
+        let same = |a: &String, b: &String| a == b || (!self.classes_are_text && same_number(a, b));
+        for (k, class) in classes.iter().enumerate() {
+            if classes[..k].iter().any(|other| same(class, other)) {
+                return Err(format!("damaged model: two classes are {}", quoted(class.as_bytes())));
+            }
+        }
+        let terms = self.terms.iter().map(|term| &term.weight);
+        let mut weights = terms.chain(self.kept.iter().map(|kept| &kept.weight));
+        match weights.all(|weight| weight.0.len() == outputs) {
+            true => Ok(()),
+            false => Err(format!("damaged model: a weight is not for {outputs} outputs")),
+        }
     }
 
     /// A curve is over one input, and so is a group of parts of curves; all parts have one shape.
@@ -162,16 +190,16 @@ impl Model {
     }
 
     fn check_round(&self, round: &Round) -> Result<(), String> {
-        let Round { round: number, terms, weights, selected, objective, lower_bound, .. } = round;
+        let Round { round: number, terms, selected, objective, lower_bound, .. } = round;
         let mut known = BTreeSet::new();
         let once = |&t: &usize| t < self.terms.len() && known.insert(t);
-        if terms.len() != weights.len() || !terms.iter().all(once) {
+        let fits = round.has_outputs(self.outputs()) && round.kept.len() == self.kept.len();
+        if !fits || !terms.iter().all(once) {
             return Err(format!("damaged model: round {number} does not fit the terms"));
         }
         // Features in groups count by their groups.
-        let weighty = terms.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
         let carrying: BTreeSet<_> =
-            weighty.map(|(&t, _)| self.terms[t].group.map_or((0, t), |group| (1, group))).collect();
+            round.weighty().map(|t| self.terms[t].group.map_or((0, t), |group| (1, group))).collect();
         if carrying.len() != *selected {
             let counted = carrying.len();
             return Err(format!("damaged model: round {number} has {counted} selected, not {selected}"));
@@ -197,17 +225,17 @@ mod tests {
         model.save(&path).unwrap();
         type Spoil = fn(&mut Model, f64);
         let spoilt: [(&str, Spoil); 12] = [
-            ("bias", |model, x| model.bias = x),
+            ("bias", |model, x| model.bias.0[0] = x),
             ("cost", |model, x| model.cost = x),
             ("asked_cost", |model, x| model.asked_cost = x),
             ("debias", |model, x| model.debias = Some(x)),
             ("objective", |model, x| model.certificate.objective = x),
             ("lower_bound", |model, x| model.certificate.lower_bound = x),
-            ("training accuracy", |model, x| model.training.accuracy = x),
-            ("weight of feature 1", |model, x| model.terms[0].weight = x),
+            ("training accuracy", |model, x| model.training.accuracy = Some(x)),
+            ("weight of feature 1", |model, x| model.terms[0].weight.0[0] = x),
             ("round 1", |model, x| model.rounds[0].weights[0] = x),
             ("round 1", |model, x| model.rounds[0].inner_gap = x),
-            ("round 1", |model, x| model.rounds[0].bias = x),
+            ("round 1", |model, x| model.rounds[0].bias.0[0] = x),
             ("range of g", |model, x| {
                 model.groups =
                     vec![crate::model::Group { name: "g".into(), size: 1, round: 1, range: Some([0.0, x]) }];

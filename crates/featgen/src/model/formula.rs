@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::Model;
+use crate::objective::Output;
 use crate::space::Feature;
 
 /// The formulas of a model; those of features that it does not have are left out.
@@ -26,6 +27,22 @@ const DECISION: &str = "f(x) = (sum over all terms of weight * feature(x)) - bia
 f(x) > 0, else classes[0]. Inputs are counted from 1, in the order of the training data; if by_name is true, \"inputs\" has \
 their names, and they are found by name. An input that is not there is 0.";
 
+const DECISION_WITH_KEPT: &str = "f(x) = (sum over all terms of weight * feature(x)) - bias, plus weight * x_j for every column in \
+\"kept\", plus the offset if there is one. The class is classes[1], the second, if f(x) > 0, else classes[0]. Inputs are counted from \
+1, in the order of the training data; if by_name is true, \"inputs\" has their names, and they are found by name. An input that is \
+not there is 0.";
+
+const MANY_DECISIONS: &str = "f_k(x) = (sum over all terms of weight[k] * feature(x)) - bias[k], and likewise for columns in \"kept\". The class is \
+classes[k] for the largest f_k(x). Inputs are counted from 1, in the order of the training data; if by_name is true, \"inputs\" has \
+their names, and they are found by name. An input that is not there is 0.";
+
+const NUMBER: &str = "f(x) = (sum over all terms of weight * feature(x)) - bias, plus weight * x_j for every column in \"kept\", plus the \
+offset if there is one. The prediction is f(x) for output \"number\", exp(f(x)) for \"rate\"; for \"risk\" f(x) is the logarithm of the \
+risk. Inputs are counted from 1, in the order of the training data; if by_name is true, \"inputs\" has their names, and they are \
+found by name. An input that is not there is 0.";
+
+const PROBABILITIES: &str = "The probability of classes[k] is exp(f_k(x)) / (sum over all l of exp(f_l(x))).";
+
 const PROBABILITY: &str = "The probability of classes[1] is 1 / (1 + exp(-f(x))).";
 
 const INPUT: &str = "{\"input\": j}: the value x_j.";
@@ -45,13 +62,25 @@ const WAVE: &str = "{\"wave\": {input, harmonic, sine, sigma}}: a(h) * sin(h * t
 where h is the harmonic, t = 0.55 * x / sigma and x is the value of the input; a(h) = sqrt(2 * d(h) / (1 + 2 * (d(1) + d(2) + \
 d(3) + d(4) + d(5)))) with d(k) = exp(-(0.55 * k)^2 / 2).";
 
+/// How decision values are computed, and what they say.
+fn decision(model: &Model) -> &'static str {
+    match (model.output, model.outputs()) {
+        (Output::Classes, 1) if model.kept.is_empty() => DECISION,
+        (Output::Classes, 1) => DECISION_WITH_KEPT,
+        (Output::Classes, _) => MANY_DECISIONS,
+        (Output::Number | Output::Rate | Output::Risk, _) => NUMBER,
+    }
+}
+
 impl Formulas {
     pub(super) fn of(model: &Model) -> Self {
         let has = |kind: fn(&Feature) -> bool| model.terms.iter().any(|term| kind(&term.feature));
         let step = if model.takes_negative_values() { STEP } else { STEP_OF_HIK };
         Self {
-            decision: DECISION,
-            probability: model.probability(0.0).map(|_| PROBABILITY),
+            decision: decision(model),
+            probability: model
+                .probabilities(&vec![0.0; model.outputs()])
+                .map(|p| if p.len() == 2 && model.outputs() == 1 { PROBABILITY } else { PROBABILITIES }),
             input: has(|f| matches!(f, Feature::Input(_))).then_some(INPUT),
             product: has(|f| matches!(f, Feature::Product(_))).then_some(PRODUCT),
             step: has(|f| matches!(f, Feature::Step(_))).then_some(step),

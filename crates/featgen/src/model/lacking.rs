@@ -30,8 +30,10 @@ impl Lacking {
 impl Model {
     /// The inputs that carry weight, by id.
     pub(super) fn used_inputs(&self) -> Vec<u64> {
-        let weighty = self.terms.iter().filter(|term| term.weight != 0.0);
-        let used: BTreeSet<u64> = weighty.flat_map(|term| term.feature.inputs()).copied().collect();
+        let weighty = self.terms.iter().filter(|term| !term.weight.is_zero());
+        let kept = self.kept.iter().map(|kept| kept.id);
+        let used: BTreeSet<u64> =
+            weighty.flat_map(|term| term.feature.inputs()).copied().chain(kept).collect();
         used.into_iter().collect()
     }
 

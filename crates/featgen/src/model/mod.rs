@@ -4,6 +4,7 @@ mod curve;
 mod file;
 mod formula;
 mod lacking;
+mod output;
 mod parameters;
 mod predict;
 mod scores;
@@ -13,14 +14,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use lacking::Lacking;
+pub use output::{Fit, PerOutput, predicted_class};
 pub use parameters::{GivenGroup, GivenGroups, Parameters, Weighing};
 pub use predict::{Decisions, Predictor};
-pub use scores::{Scores, Tally};
+pub use scores::{Scores, Tally, Truth};
 
 use crate::machine::Stop;
+use crate::objective::Output;
 use crate::space::Feature;
 
-/// A fitted model: the decision value of an instance is `sum over terms of weight * feature - bias`.
+/// A fitted model: the decision value of an instance is `sum over terms of weight * feature - bias`, and the same of columns that
+/// are kept; with several outputs there is one for each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     /// The program that made it, with its version; older files do not say.
@@ -28,8 +32,12 @@ pub struct Model {
     pub made_by: Option<String>,
     /// The loss it was fitted with.
     pub loss: String,
-    /// The class of negative and that of positive decision values.
-    pub classes: [String; 2],
+    /// What decision values say.
+    #[serde(default, skip_serializing_if = "Output::is_classes")]
+    pub output: Output,
+    /// Of classes, their names: with one output that of negative and that of positive decision values, else that of each output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
     /// Whether they are known to be words, though they may look like numbers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub classes_are_text: bool,
@@ -50,8 +58,14 @@ pub struct Model {
     /// What the run was asked for; older files do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Parameters>,
-    /// The shift b.
-    pub bias: f64,
+    /// The shift b: minus the intercept.
+    pub bias: PerOutput,
+    /// Columns that were kept: always in the model, never penalised.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptTerm>,
+    /// Whether training added an offset to decision values; predictions need one then, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offset: bool,
     /// How good the selection is, before any refit.
     pub certificate: Certificate,
     /// Why the run ended.
@@ -80,6 +94,18 @@ pub struct NamedInput {
     pub id: u64,
     /// What the user calls it.
     pub name: String,
+}
+
+/// A column that was kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptTerm {
+    /// The id of the input, counted from 0; in files from 1.
+    #[serde(with = "crate::space::id_from_one")]
+    pub id: u64,
+    /// What the user calls it.
+    pub name: String,
+    /// Its weight.
+    pub weight: PerOutput,
 }
 
 /// A group of features, selected as a whole.
@@ -116,7 +142,7 @@ pub struct Term {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// Its weight in the final model; 0 if only earlier rounds used it. A feature in several groups weighs their sum.
-    pub weight: f64,
+    pub weight: PerOutput,
 }
 
 /// Facts about the training data, and the fit to them.
@@ -130,8 +156,19 @@ pub struct Training {
     pub nonzeros: u64,
     /// Features, or groups of them, to choose from.
     pub candidates: u128,
-    /// Part of the instances, each as often as it counts, that the final model classifies rightly.
-    pub accuracy: f64,
+    /// Of classes: part of the instances, each as often as it counts, that the final model classifies rightly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// Of all else: part of the loss without features that the final model explains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<f64>,
+}
+
+impl Training {
+    /// How well the final model fits.
+    pub fn fit(&self) -> Fit {
+        Fit::new(self.accuracy, self.explained)
+    }
 }
 
 /// An upper and a lower bound on the optimum over all features of the space.
@@ -190,14 +227,21 @@ pub struct Round {
     pub inner_iterations: usize,
     /// The relative duality gap that the subproblem was solved to.
     pub inner_gap: f64,
-    /// Part of the training instances classified rightly.
-    pub accuracy: f64,
+    /// Of classes: part of the training instances classified rightly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// Of all else: part of the loss without features that is explained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<f64>,
     /// The shift b.
-    pub bias: f64,
+    pub bias: PerOutput,
+    /// The weights of the columns kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<PerOutput>,
     /// Which terms carry weight, by their index in [`Model::terms`]. An observer sees other numbers: that list is only
     /// made when the run ends.
     pub terms: Vec<usize>,
-    /// Their weights.
+    /// Their weights; with several outputs, all of a term before those of the next.
     pub weights: Vec<f64>,
     /// Time spent; not saved, so that equal runs give equal files.
     #[serde(skip)]
@@ -218,8 +262,32 @@ pub struct Seconds {
 impl Round {
     /// Whether all its numbers are finite.
     pub(crate) fn is_finite(&self) -> bool {
-        let numbers = [self.cost, self.objective, self.lower_bound, self.inner_gap, self.accuracy, self.bias];
-        numbers.iter().chain(&self.weights).all(|x| x.is_finite())
+        self.numbers().all(|x| x.is_finite())
+    }
+
+    /// All its numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
+        let few = [self.cost, self.objective, self.lower_bound, self.inner_gap, self.fit().part()];
+        let free = std::iter::once(&self.bias).chain(&self.kept).flat_map(|weight| &weight.0);
+        few.into_iter().chain(free.chain(&self.weights).copied())
+    }
+
+    /// How well it fits the training data.
+    pub fn fit(&self) -> Fit {
+        Fit::new(self.accuracy, self.explained)
+    }
+
+    /// The terms that carry weight, by number.
+    pub(crate) fn weighty(&self) -> impl Iterator<Item = usize> + '_ {
+        let outputs = self.bias.0.len();
+        let weights = self.weights.chunks(outputs.max(1));
+        self.terms.iter().zip(weights).filter(|(_, w)| w.iter().any(|&w| w != 0.0)).map(|(&t, _)| t)
+    }
+
+    /// Whether it has weights for so many outputs.
+    pub(crate) fn has_outputs(&self, outputs: usize) -> bool {
+        let free = std::iter::once(&self.bias).chain(&self.kept).all(|weight| weight.0.len() == outputs);
+        free && self.weights.len() == outputs * self.terms.len()
     }
 
     /// How many of so many candidates were known to be worse without computing their scores.
@@ -238,11 +306,16 @@ impl Model {
         self
     }
 
+    /// Decision values of an instance.
+    pub fn outputs(&self) -> usize {
+        self.bias.0.len()
+    }
+
     /// The features that carry weight, most important (largest weight) first.
     pub fn selected(&self) -> Vec<&Term> {
-        let mut terms: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();
+        let mut terms: Vec<&Term> = self.terms.iter().filter(|term| !term.weight.is_zero()).collect();
         terms.sort_by(|a, b| {
-            b.weight.abs().total_cmp(&a.weight.abs()).then_with(|| a.feature.cmp(&b.feature))
+            b.weight.length().total_cmp(&a.weight.length()).then_with(|| a.feature.cmp(&b.feature))
         });
         terms
     }
@@ -255,7 +328,8 @@ impl Model {
                 terms.push(term);
             }
         }
-        let norm = |terms: &[&Term]| terms.iter().map(|term| term.weight * term.weight).sum::<f64>().sqrt();
+        let square = |term: &&Term| term.weight.0.iter().map(|w| w * w).sum::<f64>();
+        let norm = |terms: &[&Term]| terms.iter().map(square).sum::<f64>().sqrt();
         let mut selected: Vec<Selected<'_>> = self
             .groups
             .iter()
@@ -290,15 +364,19 @@ impl Model {
         let mut model = self.clone();
         model.rounds.truncate(round + 1);
         let point = &model.rounds[round];
-        model.terms.iter_mut().for_each(|term| term.weight = 0.0);
-        for (&term, &weight) in point.terms.iter().zip(&point.weights) {
-            model.terms[term].weight = weight;
+        let outputs = self.outputs();
+        model.terms.iter_mut().for_each(|term| term.weight.0.fill(0.0));
+        for (&term, weights) in point.terms.iter().zip(point.weights.chunks_exact(outputs)) {
+            model.terms[term].weight.0.copy_from_slice(weights);
         }
-        model.bias = point.bias;
+        model.bias = point.bias.clone();
+        for (kept, weight) in model.kept.iter_mut().zip(&point.kept) {
+            kept.weight = weight.clone();
+        }
         model.cost = point.cost;
         model.debias = None;
         model.certificate = Certificate { objective: point.objective, lower_bound: point.lower_bound };
-        model.training.accuracy = point.accuracy;
+        (model.training.accuracy, model.training.explained) = (point.accuracy, point.explained);
         Some(model)
     }
 }

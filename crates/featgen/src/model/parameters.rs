@@ -1,5 +1,7 @@
 //! What a run was asked for, kept so that the same run can be made again.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The parameters of a run as the user gave them; those left to featgen are absent. Cost, loss and space are parts of the
@@ -33,6 +35,9 @@ pub struct Parameters {
     /// The cost of the final refit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debias: Option<f64>,
+    /// The parameters of the loss, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub loss: BTreeMap<String, String>,
     /// How much the classes count, if not the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_weights: Option<Weighing>,
@@ -44,14 +49,14 @@ pub struct Parameters {
     pub only: Option<Vec<u64>>,
 }
 
-/// How much two classes count.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// How much classes count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighing {
     /// Inversely to their frequency.
     Balanced,
-    /// As given: the first class and the second.
-    Each([f64; 2]),
+    /// As given, in the order of the classes.
+    Each(Vec<f64>),
 }
 
 /// Groups as they were given: the name of a file, or the lists themselves.

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use super::curve::Curve;
-use super::{Model, Term};
+use super::{KeptTerm, Model, Term, predicted_class};
 use crate::data::read::Batch;
-use crate::data::{Columns, Dataset, Labels, Names};
+use crate::data::{Columns, Dataset, Names};
 use crate::error::{Error, Result};
-use crate::loss;
+use crate::objective::{LossSpec, Output};
 use crate::space::Feature;
 
 /// A model made ready for data from one source: it knows where its features are there.
 pub struct Predictor<'m> {
-    bias: f64,
+    bias: &'m [f64],
     parts: Vec<Part<'m>>,
     /// Where the data have the model's inputs, by id; those that they lack are missing.
     found: HashMap<u64, u64>,
@@ -23,7 +23,7 @@ pub struct Predictor<'m> {
 /// Decision values of instances that follow each other.
 #[derive(Debug)]
 pub struct Decisions {
-    /// One for each instance, up to the first that has none.
+    /// Those of each instance, all its outputs together, up to the first instance that has none.
     pub values: Vec<f64>,
     /// What is wrong with that one: it holds what is not a number, or what is too large to compute with.
     pub fault: Option<Error>,
@@ -33,7 +33,8 @@ pub struct Decisions {
 struct Part<'m> {
     name: &'m str,
     feature: Feature,
-    shape: Shape,
+    /// What it adds to each output.
+    shapes: Vec<Shape>,
 }
 
 enum Shape {
@@ -45,16 +46,24 @@ impl<'m> Part<'m> {
     /// From a term, or the terms of a curve.
     fn new(model: &'m Model, terms: &[&'m Term]) -> Self {
         let first = terms[0];
-        match Curve::new(model, terms) {
-            Some(curve) => {
+        let curves: Option<Vec<Shape>> =
+            (0..model.outputs()).map(|k| Curve::new(model, terms, k).map(Shape::Curve)).collect();
+        match curves {
+            Some(shapes) => {
                 let name = first.group.map_or(&first.name, |g| &model.groups[g].name);
-                let feature = Feature::Input(first.feature.inputs()[0]);
-                Self { name, feature, shape: Shape::Curve(curve) }
+                Self { name, feature: Feature::Input(first.feature.inputs()[0]), shapes }
             }
             None => {
-                Self { name: &first.name, feature: first.feature.clone(), shape: Shape::Weight(first.weight) }
+                let shapes = first.weight.0.iter().map(|&weight| Shape::Weight(weight)).collect();
+                Self { name: &first.name, feature: first.feature.clone(), shapes }
             }
         }
+    }
+
+    /// From a column that is kept.
+    fn kept(term: &'m KeptTerm) -> Self {
+        let shapes = term.weight.0.iter().map(|&weight| Shape::Weight(weight)).collect();
+        Self { name: &term.name, feature: Feature::Input(term.id), shapes }
     }
 }
 
@@ -64,7 +73,8 @@ impl Predictor<'_> {
         &self.inputs
     }
 
-    /// The decision value of every instance of the source, all of them finite; an error names the first that has none.
+    /// The decision values of every instance of the source, all outputs of one before those of the next, and all of them finite; an
+    /// error names the first instance that has none.
     pub fn decision(&self, columns: &dyn Columns) -> Result<Vec<f64>> {
         let Decisions { values, fault } = self.decisions(columns, 0);
         fault.map_or(Ok(values), Err)
@@ -78,22 +88,31 @@ impl Predictor<'_> {
     /// The decision values of instances that come after so many others. Each depends on nothing but its own values.
     fn decisions(&self, columns: &dyn Columns, before: usize) -> Decisions {
         let position = |id: u64| self.found.get(&id).and_then(|&id| columns.position(id));
-        let mut values = vec![-self.bias; columns.rows()];
+        let (n, outputs) = (columns.rows(), self.bias.len());
+        let mut by_output: Vec<Vec<f64>> = self.bias.iter().map(|bias| vec![-bias; n]).collect();
         let mut faults = Vec::new();
-        for Part { name, feature, shape } in &self.parts {
+        for Part { name, feature, shapes } in &self.parts {
             let Some(column) = feature.column(columns, position) else { continue };
             let strange = column.entries().find(|(_, x)| !x.is_finite());
             faults.extend(strange.map(|(row, x)| (row as usize, Some((name, x)))));
-            match shape {
-                Shape::Weight(weight) => column.add_to(*weight, &mut values),
-                Shape::Curve(curve) => column.map(|x| curve.at(x)).add_to(1.0, &mut values),
+            for (shape, values) in shapes.iter().zip(&mut by_output) {
+                match shape {
+                    Shape::Weight(weight) => column.add_to(*weight, values),
+                    Shape::Curve(curve) => column.map(|x| curve.at(x)).add_to(1.0, values),
+                }
             }
         }
+        let mut values = match by_output.len() {
+            1 => by_output.swap_remove(0),
+            _ => (0..n).flat_map(|i| by_output.iter().map(move |values| values[i])).collect(),
+        };
         // Of a value that is not finite and the sum that it spoils, the value is told: it comes first.
-        faults.extend(values.iter().position(|f| !f.is_finite()).map(|row| (row, None)));
+        faults.extend(values.iter().position(|f| !f.is_finite()).map(|at| (at / outputs, None)));
         let fault = faults.into_iter().min_by_key(|&(row, _)| row).map(|(row, value)| {
-            let (place, f) = (before + row + 1, values[row]);
-            values.truncate(row);
+            let own = &values[row * outputs..(row + 1) * outputs];
+            let (place, f) =
+                (before + row + 1, own.iter().copied().find(|f| !f.is_finite()).unwrap_or(own[0]));
+            values.truncate(row * outputs);
             let reason = match value {
                 Some((name, x)) => format!("row {place}, feature {name}: {x} is not a finite number"),
                 None => {
@@ -110,7 +129,7 @@ impl Model {
     /// Makes the model ready for data whose features are called so. Features that the data lack count as 0; others of the
     /// data are ignored. `source` is for messages.
     pub fn predictor(&self, names: &Names, source: &str) -> Predictor<'_> {
-        let weighty: Vec<&Term> = self.terms.iter().filter(|term| term.weight != 0.0).collect();
+        let weighty: Vec<&Term> = self.terms.iter().filter(|term| !term.weight.is_zero()).collect();
         let used = self.used_inputs();
         let found: HashMap<u64, u64> = if self.by_name && names.identify() {
             let index: HashMap<&str, u64> =
@@ -125,35 +144,38 @@ impl Model {
             a.feature.is_part_of_curve() && a.group == b.group && a.feature.inputs() == b.feature.inputs()
         };
         Predictor {
-            bias: self.bias,
-            parts: weighty.chunk_by(same_curve).map(|terms| Part::new(self, terms)).collect(),
+            bias: &self.bias.0,
+            parts: weighty
+                .chunk_by(same_curve)
+                .map(|terms| Part::new(self, terms))
+                .chain(self.kept.iter().map(Part::kept))
+                .collect(),
             inputs: found.values().copied().collect(),
             found,
             source: source.to_owned(),
         }
     }
 
-    /// The decision value of every instance. Features that the data lack count as 0; others of the data are ignored.
+    /// The decision values of every instance, all outputs of one before those of the next. Features that the data lack count as 0; others of the data are ignored.
     pub fn decision(&self, data: &Dataset) -> Result<Vec<f64>> {
         self.predictor(&data.names, &data.source).decision(&*data.columns)
     }
 
-    /// The index of the class (in [`Model::classes`]) of a decision value.
-    pub fn class(&self, decision: f64) -> usize {
-        usize::from(decision > 0.0)
+    /// The index of the class (in [`Model::classes`]) that the decision values of an instance say.
+    pub fn class(&self, decision: &[f64]) -> usize {
+        predicted_class(decision.iter().copied())
     }
 
-    /// The probability of the positive class, if the loss is a likelihood.
-    pub fn probability(&self, decision: f64) -> Option<f64> {
-        loss::by_name(&self.loss).ok()?.probability(decision)
+    /// The probabilities of all classes for the decision values of an instance, if the loss is a likelihood.
+    pub fn probabilities(&self, decision: &[f64]) -> Option<Vec<f64>> {
+        LossSpec::find(&self.loss)?.probabilities.map(|of| of(decision))
     }
 
-    /// Which of the model's classes each label is; `None` if there are no labels, or others than these.
-    pub fn truth(&self, labels: &Labels) -> Option<Vec<usize>> {
-        let same = |a: &str, b: &str| a == b || crate::data::same_number(a, b);
-        let class_of = |label: &String| self.classes.iter().position(|class| same(class, label));
-        let classes: Option<Vec<usize>> = labels.classes().iter().map(class_of).collect();
-        let classes = classes.filter(|_| !labels.is_empty())?;
-        Some(labels.codes().iter().map(|&code| classes[code as usize]).collect())
+    /// What decision value `f` predicts where that is a number: the number, the expected count, or the logarithm of the risk.
+    pub fn number(&self, f: f64) -> f64 {
+        match self.output {
+            Output::Classes | Output::Number | Output::Risk => f,
+            Output::Rate => f.exp(),
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! Accelerated proximal gradient over the data (Algorithm 4 of the paper), and the same without momentum.
 //!
 //! Three corrections make the algorithm as printed converge: the step size is not capped by what is only an estimate of the
-//! Lipschitz constant; the shift b is minimised exactly wherever the loss is evaluated, so that gradient and test are
+//! Lipschitz constant; the free weights are minimised exactly wherever the objective is evaluated, so that gradient and test are
 //! at the same point; and momentum starts anew whenever it raised the objective.
 
 use std::borrow::Cow;
 
 use super::moreau::shrink_factors;
-use super::{Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, best_shift};
+use super::{Blocks, Cache, Goal, Outcome, Problem, State, Subproblem};
 use crate::kernels;
 
 /// Keeps the step size from round to round.
@@ -45,29 +45,39 @@ struct Iterate {
     objective: f64,
 }
 
-/// The loss at a point, with the shift that is best there.
+/// The objective at a point, with the free weights that are best there.
 struct Smooth {
     value: f64,
-    bias: f64,
+    free: Vec<f64>,
+    /// Decision values.
+    d: Vec<f64>,
 }
 
 impl Problem<'_> {
     fn block_products(&self, blocks: &Blocks, w: &[f64]) -> Vec<Vec<f64>> {
         let product = |range: std::ops::Range<usize>| {
-            let mut weights = vec![0.0; self.cache.len()];
-            range.for_each(|k| weights[blocks.columns[k] as usize] += blocks.scales[k] * w[k]);
-            self.cache.apply(&weights)
+            let width = self.cache.len();
+            let mut weights = vec![0.0; blocks.outputs() * width];
+            range.for_each(|k| weights[blocks.place(k, width)] += blocks.scales[k] * w[k]);
+            self.apply(&weights)
         };
         blocks.ranges().map(product).collect()
     }
 
-    fn smooth(&self, f: &[f64], start: f64) -> Smooth {
-        let bias = if self.shift { best_shift(self.loss, f, self.signs, self.costs, start) } else { start };
-        Smooth { value: self.loss.total(f, bias, self.signs, self.costs), bias }
+    fn smooth(&self, f: &[f64], start: &[f64]) -> Smooth {
+        let mut free = start.to_vec();
+        self.free.fit(self.objective, f, &mut free);
+        let d = self.free.decision(f, &free);
+        Smooth { value: self.objective.value(&d), free, d }
     }
 
-    fn gradient(&self, f: &[f64], bias: f64) -> Vec<f64> {
-        self.cache.transpose(&self.pulls(&self.margins(f, bias)))
+    fn gradient(&self, at: &Smooth) -> Vec<f64> {
+        self.transpose(&self.residual(&at.d))
+    }
+
+    /// Number of decision values.
+    fn values(&self) -> usize {
+        self.objective.outputs() * self.cache.rows()
     }
 }
 
@@ -81,22 +91,23 @@ impl Subproblem for Apg {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
         let blocks = state.blocks.clone();
         let regulariser = |w: &[f64]| 0.5 * blocks.norm(w).powi(2);
-        let mut tau = self.tau.unwrap_or_else(|| 0.01 * problem.costs.iter().sum::<f64>()).max(1e-12);
+        let mut tau =
+            self.tau.unwrap_or_else(|| 0.01 * problem.objective.costs().iter().sum::<f64>()).max(1e-12);
         let products = problem.block_products(&blocks, &state.omega);
-        let f = total(&products, problem.rows());
-        let mut bias = state.bias;
-        let objective = problem.smooth(&f, bias).value + regulariser(&state.omega);
+        let f = total(&products, problem.values());
+        let mut free = state.free.clone();
+        let objective = problem.smooth(&f, &free).value + regulariser(&state.omega);
         let mut best = Iterate { w: state.omega.clone(), products, objective };
         let mut at = best.clone();
         let (mut momentum, mut idle, mut narrowest) = (1.0_f64, 0, f64::INFINITY);
         let (mut iterations, mut measurable) = (0, true);
         let gap = loop {
             // The extrapolated point: its gradient also gives its duality gap, for free.
-            let f = total(&at.products, problem.rows());
-            let here = problem.smooth(&f, bias);
-            bias = here.bias;
+            let f = total(&at.products, problem.values());
+            let here = problem.smooth(&f, &free);
+            free.clone_from(&here.free);
             at.objective = here.value + regulariser(&at.w);
-            let c = problem.gradient(&f, bias);
+            let c = problem.gradient(&here);
             let gap = blocks.gap(&at.w, &c) / at.objective.max(f64::MIN_POSITIVE);
             idle = if gap < narrowest { 0 } else { idle + 1 };
             narrowest = narrowest.min(gap);
@@ -108,12 +119,12 @@ impl Subproblem for Apg {
                 break gap;
             }
             iterations += 1;
-            let pull: Vec<f64> = (0..at.w.len()).map(|k| blocks.pull(k, &c)).collect();
+            let pull: Vec<f64> = (0..at.w.len()).map(|k| blocks.pull(k, &c, problem.cache.len())).collect();
             let pulled = problem.block_products(&blocks, &pull);
             let rounding = ROUNDING * here.value.abs();
             tau *= if measurable { ETA } else { 1.0 };
             let new = loop {
-                let new = forward_backward(problem, &blocks, &at, (&pull, &pulled), tau, bias);
+                let new = forward_backward(problem, &blocks, &at, (&pull, &pulled), tau, &free);
                 let (mut linear, mut square) = (0.0, 0.0);
                 for ((new, old), pull) in new.w.iter().zip(&at.w).zip(&pull) {
                     linear -= pull * (new - old);
@@ -145,16 +156,16 @@ impl Subproblem for Apg {
                 best = new;
             }
             if met {
-                let f = total(&best.products, problem.rows());
-                let c = problem.gradient(&f, problem.smooth(&f, bias).bias);
+                let f = total(&best.products, problem.values());
+                let c = problem.gradient(&problem.smooth(&f, &free));
                 break blocks.gap(&best.w, &c) / best.objective.max(f64::MIN_POSITIVE);
             }
         };
         self.tau = Some(tau);
-        state.f = total(&best.products, problem.rows());
+        state.f = total(&best.products, problem.values());
         state.omega = best.w;
-        let end = problem.smooth(&state.f, bias);
-        state.bias = end.bias;
+        let end = problem.smooth(&state.f, &free);
+        state.free = end.free;
         Outcome { objective: end.value + regulariser(&state.omega), gap, iterations }
     }
 
@@ -162,7 +173,7 @@ impl Subproblem for Apg {
         vec![self.tau.into_iter().collect()]
     }
 
-    fn resume(&mut self, kept: Vec<Vec<f64>>, _cache: &Cache) -> bool {
+    fn resume(&mut self, kept: Vec<Vec<f64>>, _outputs: usize, _cache: &Cache) -> bool {
         let [one] = kept.as_slice() else { return false };
         self.tau = one.first().copied();
         one.len() <= 1 && self.tau.is_none_or(|tau| tau > 0.0)
@@ -176,7 +187,7 @@ fn forward_backward(
     at: &Iterate,
     (pull, pulled): (&[f64], &[Vec<f64>]),
     tau: f64,
-    bias: f64,
+    free: &[f64],
 ) -> Iterate {
     let mut w: Vec<f64> = at.w.iter().zip(pull).map(|(v, p)| v + p / tau).collect();
     let factors = shrink_factors(blocks, &w, tau);
@@ -187,7 +198,7 @@ fn forward_backward(
         v.iter().zip(p).map(|(v, p)| factor * (v + p / tau)).collect()
     };
     let products: Vec<Vec<f64>> = at.products.iter().zip(pulled).zip(&factors).map(combine).collect();
-    let loss = problem.smooth(&total(&products, problem.rows()), bias).value;
+    let loss = problem.smooth(&total(&products, problem.values()), free).value;
     let objective = loss + 0.5 * blocks.norm(&w).powi(2);
     Iterate { w, products, objective }
 }

@@ -43,8 +43,8 @@ impl Subproblem for Auto {
         kept
     }
 
-    fn resume(&mut self, mut kept: Vec<Vec<f64>>, cache: &Cache) -> bool {
+    fn resume(&mut self, mut kept: Vec<Vec<f64>>, outputs: usize, cache: &Cache) -> bool {
         let newton = kept.split_off(kept.len().min(1));
-        self.apg.resume(kept, cache) && self.newton.resume(newton, cache)
+        self.apg.resume(kept, outputs, cache) && self.newton.resume(newton, outputs, cache)
     }
 }

@@ -1,54 +1,54 @@
 //! What weights the chosen features get: the convex problem of one round (section 5.2 of the paper),
 //!
 //! ```text
-//! min over omega, b of   F = 1/2 (sum_h ||omega_h||)^2 + sum_i C_i loss(y_i (sum_h omega_h . x_ih - b))
+//! min over omega, beta of   F = 1/2 (sum_h ||omega_h||)^2 + objective(sum_h X_h omega_h + Z beta)
 //! ```
 //!
-//! Blocks `h` are lists of cached columns, one block per round; a feature may be in several.
+//! Blocks `h` are lists of cached columns, one block per round; a feature may be in several. `Z` holds what is never penalised:
+//! the intercept, and columns that are kept. With several outputs a column has a weight for each, and vectors over cached columns
+//! or instances hold one output after the other.
 
 mod apg;
 mod auto;
 mod cache;
 mod curvature;
+mod eliminate;
 mod gram;
 mod model;
 mod moreau;
 mod newton;
-mod shift;
 
 pub(crate) use auto::WIDEST;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use cache::Cache;
-pub(crate) use shift::{best_shift, feasible_duals};
 
 use crate::error::{Error, Result};
 use crate::kernels;
-use crate::loss::Loss;
-use crate::ordered;
+use crate::objective::{Free, Objective};
 
-/// The problem of a round: data, labels and loss. Blocks and weights are in [`State`].
+/// The problem of a round: data and objective. Blocks and weights are in [`State`].
 pub struct Problem<'a> {
-    /// The columns that blocks refer to.
+    /// The columns that blocks refer to; before them, those that are kept.
     pub cache: &'a Cache,
-    /// -1 or +1 per instance.
-    pub signs: &'a [f64],
-    /// Cost per instance.
-    pub costs: &'a [f64],
     /// How errors count.
-    pub loss: &'a dyn Loss,
-    /// Whether b is learned.
-    pub shift: bool,
+    pub objective: &'a dyn Objective,
+    /// What is never penalised.
+    pub free: &'a Free,
 }
 
 /// Blocks of cached columns, one after the other.
 ///
-/// A coordinate is a cached column times a scale: groups with weights scale their columns, and never copy them.
-#[derive(Debug, Clone, Default)]
+/// A coordinate is a cached column times a scale, for one output: groups with weights scale their columns, and never copy them.
+#[derive(Debug, Clone)]
 pub struct Blocks {
-    /// The cached column of every coordinate.
+    /// Number of outputs.
+    outputs: usize,
+    /// The cached column of every coordinate. The outputs of a column follow each other.
     pub columns: Vec<u32>,
+    /// The output of every coordinate.
+    pub output: Vec<u32>,
     /// What it is multiplied by.
     pub scales: Vec<f64>,
     /// Where each block ends among the coordinates.
@@ -56,6 +56,16 @@ pub struct Blocks {
 }
 
 impl Blocks {
+    /// No blocks yet, for so many outputs.
+    pub fn new(outputs: usize) -> Self {
+        Self { outputs, columns: Vec::new(), output: Vec::new(), scales: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
     /// Number of blocks.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -79,8 +89,11 @@ impl Blocks {
     /// Adds a block of columns with their scales.
     pub fn push(&mut self, coordinates: impl IntoIterator<Item = (u32, f64)>) {
         for (column, scale) in coordinates {
-            self.columns.push(column);
-            self.scales.push(scale);
+            for output in 0..self.outputs as u32 {
+                self.columns.push(column);
+                self.output.push(output);
+                self.scales.push(scale);
+            }
         }
         self.ends.push(self.columns.len());
     }
@@ -95,26 +108,32 @@ impl Blocks {
         self.norms(x).sum()
     }
 
-    /// Weights per cached column: `w_j = sum over coordinates of j`.
+    /// Where coordinate `k` is in a vector over `width` cached columns, output after output.
+    pub fn place(&self, k: usize, width: usize) -> usize {
+        self.output[k] as usize * width + self.columns[k] as usize
+    }
+
+    /// Weights over `width` cached columns, output after output: each is the sum over its coordinates.
     pub fn gather(&self, x: &[f64], width: usize) -> Vec<f64> {
-        let mut w = vec![0.0; width];
-        (0..x.len()).for_each(|k| w[self.columns[k] as usize] += self.scales[k] * x[k]);
+        let mut w = vec![0.0; self.outputs * width];
+        (0..x.len()).for_each(|k| w[self.place(k, width)] += self.scales[k] * x[k]);
         w
     }
 
-    /// What a vector over cached columns, such as a gradient, is for coordinate `k`.
-    pub fn pull(&self, k: usize, c: &[f64]) -> f64 {
-        self.scales[k] * c[self.columns[k] as usize]
+    /// What a vector over `width` cached columns, such as a gradient, is for coordinate `k`.
+    pub fn pull(&self, k: usize, c: &[f64], width: usize) -> f64 {
+        self.scales[k] * c[self.place(k, width)]
     }
 
     /// The regulariser's side of the duality gap at weights `x` whose gradient (of the loss, per cached column) is `-c`:
     /// by Fenchel, `F - D = 1/2 S^2 + 1/2 M^2 - c.x` with S the norm of x and M the largest block of c.
     pub fn gap(&self, x: &[f64], c: &[f64]) -> f64 {
         let (mut s, mut m, mut product) = (0.0_f64, 0.0_f64, 0.0);
+        let width = c.len() / self.outputs;
         for range in self.ranges() {
             let (mut xx, mut cc) = (0.0, 0.0);
             for k in range {
-                let c = self.pull(k, c);
+                let c = self.pull(k, c, width);
                 xx += x[k] * x[k];
                 cc += c * c;
                 product += c * x[k];
@@ -131,19 +150,27 @@ pub(crate) fn norm(x: &[f64]) -> f64 {
 }
 
 /// Blocks, their weights, and the decision values they give. Solvers start from it and leave the solution in it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct State {
     /// The blocks.
     pub blocks: Blocks,
     /// A weight per coordinate.
     pub omega: Vec<f64>,
-    /// The shift b.
-    pub bias: f64,
-    /// `sum_h omega_h . x_ih` per instance: decision values before the shift.
+    /// The weights of what is never penalised, output after output: the intercept first, then the columns kept.
+    pub free: Vec<f64>,
+    /// `sum_h X_h omega_h`, output after output: decision values without the free part.
     pub f: Vec<f64>,
 }
 
-/// When to be content.
+impl State {
+    /// Without blocks, for so many instances, outputs, and free weights an output.
+    pub fn new(rows: usize, outputs: usize, free: usize) -> Self {
+        let (free, f) = (vec![0.0; outputs * free], vec![0.0; outputs * rows]);
+        Self { blocks: Blocks::new(outputs), omega: Vec::new(), free, f }
+    }
+}
+
+/// When a solver may stop.
 pub struct Goal<'a> {
     /// Relative duality gap of the subproblem.
     pub gap: f64,
@@ -179,9 +206,9 @@ pub trait Subproblem: Send {
     /// All that it keeps from round to round: numbers with which another of its kind goes on with the same bits.
     fn kept(&self) -> Vec<Cow<'_, [f64]>>;
 
-    /// Goes on from what another of its kind [`kept`](Self::kept) when it had the columns of `cache`; says whether it can be
-    /// that.
-    fn resume(&mut self, kept: Vec<Vec<f64>>, cache: &Cache) -> bool;
+    /// Goes on from what another of its kind [`kept`](Self::kept) when it had the columns of `cache`, for so many outputs; says
+    /// whether it can be that.
+    fn resume(&mut self, kept: Vec<Vec<f64>>, outputs: usize, cache: &Cache) -> bool;
 }
 
 /// The solvers by name: the one place where the choice is made.
@@ -201,21 +228,26 @@ pub fn is_first_order(name: &str) -> bool {
 }
 
 impl Problem<'_> {
-    fn rows(&self) -> usize {
-        self.signs.len()
+    /// `X w` of every output, for weights over the cached columns.
+    fn apply(&self, w: &[f64]) -> Vec<f64> {
+        if self.objective.outputs() == 1 {
+            return self.cache.apply(w);
+        }
+        w.chunks_exact(self.cache.len()).flat_map(|w| self.cache.apply(w)).collect()
     }
 
-    fn margins(&self, f: &[f64], bias: f64) -> Vec<f64> {
-        let mut z = vec![0.0; f.len()];
-        ordered::fill(&mut z, |i| self.signs[i] * (f[i] - bias));
-        z
+    /// `X' v` of every output.
+    fn transpose(&self, v: &[f64]) -> Vec<f64> {
+        if self.objective.outputs() == 1 {
+            return self.cache.transpose(v);
+        }
+        v.chunks_exact(self.cache.rows()).flat_map(|v| self.cache.transpose(v)).collect()
     }
 
-    /// `v_i = y_i alpha_i`: what the loss pulls each instance by.
-    fn pulls(&self, z: &[f64]) -> Vec<f64> {
-        let mut v = vec![0.0; z.len()];
-        self.loss.duals(z, self.costs, &mut v);
-        v.iter_mut().zip(self.signs).for_each(|(v, y)| *v *= y);
+    /// The negative gradient of the objective at decision values `d`.
+    fn residual(&self, d: &[f64]) -> Vec<f64> {
+        let mut v = vec![0.0; d.len()];
+        self.objective.residual(d, &mut v);
         v
     }
 }

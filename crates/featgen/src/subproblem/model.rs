@@ -8,22 +8,25 @@
 //! objective is smooth, and Newton steps do the rest. Either alone is slow: the first where blocks are correlated, the
 //! second where they come and go.
 
+use std::ops::Range;
+
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 
 use super::curvature::Curvature;
-use super::gram::Gram;
+use super::eliminate::Eliminated;
 use super::{Blocks, norm};
 use crate::kernels;
 
-/// The quadratic: gradient and curvature at `omega`, with the shift b eliminated.
+/// The quadratic: gradient and curvature at `omega`, with the free weights eliminated.
 pub(super) struct Quadratic<'a> {
-    pub(super) curvature: &'a Curvature,
+    /// Of every output: outputs have no curvature in common.
+    pub(super) curvature: &'a [Curvature],
     pub(super) blocks: &'a Blocks,
-    /// The loss's negative gradient per cached column.
+    /// The objective's negative gradient per cached column.
     pub(super) c: &'a [f64],
-    /// `p = X' h` and one over `sum h`, if b is learned: H is the Gram matrix less `p p' / sum h`.
-    pub(super) shift: Option<(&'a [f64], f64)>,
+    /// What the free weights take from the curvature of every output.
+    pub(super) eliminated: &'a [Eliminated],
 }
 
 /// Where the minimisation stands.
@@ -47,7 +50,7 @@ enum Shape {
 }
 
 /// A block that is not zero, and its coordinates.
-type Live = (usize, std::ops::Range<usize>);
+type Live = (usize, Range<usize>);
 
 /// How much of the error, as the preconditioner measures it, conjugate gradients leave.
 const SOLVED: f64 = 1e-6;
@@ -64,62 +67,97 @@ const WIDEST_SPECTRUM: usize = 128;
 impl Quadratic<'_> {
     /// `H w`.
     fn apply(&self, w: &[f64]) -> Vec<f64> {
-        let mut out = self.curvature.apply(w);
-        if let Some((p, part)) = self.shift {
-            kernels::add_scaled(-kernels::dot(p, w) * part, p, &mut out);
+        let mut all = Vec::with_capacity(w.len());
+        for ((curvature, eliminated), w) in
+            self.curvature.iter().zip(self.eliminated).zip(w.chunks_exact(self.width().max(1)))
+        {
+            let mut out = curvature.apply(w);
+            for (p, part) in &eliminated.rows {
+                kernels::add_scaled(-kernels::dot(p, w) * part, p, &mut out);
+            }
+            all.extend(out);
         }
-        out
+        all
     }
 
-    /// `out -= H w` where w is not 0 in some columns only.
-    fn subtract(&self, columns: &[u32], changes: &[f64], out: &mut [f64]) {
-        let changes = columns.iter().zip(changes).filter(|(_, change)| **change != 0.0);
-        let Some(gram) = self.curvature.matrix() else {
+    /// Number of cached columns.
+    fn width(&self) -> usize {
+        self.curvature[0].width()
+    }
+
+    /// Whether every entry of the curvature is known.
+    fn has_matrix(&self) -> bool {
+        self.curvature[0].matrix().is_some()
+    }
+
+    /// `out -= H w` where w is not 0 at some coordinates only.
+    fn subtract(&self, range: Range<usize>, changes: &[f64], out: &mut [f64]) {
+        let width = self.width();
+        if !self.has_matrix() {
             let mut w = vec![0.0; out.len()];
-            changes.for_each(|(&j, change)| w[j as usize] += change);
+            range.zip(changes).for_each(|(k, change)| w[self.blocks.place(k, width)] += change);
             return kernels::add_scaled(-1.0, &self.apply(&w), out);
-        };
-        let mut eliminated = 0.0;
-        for (&j, change) in changes {
-            kernels::add_scaled(-change, gram.column(j as usize), out);
-            eliminated += self.shift.map_or(0.0, |(p, part)| change * p[j as usize] * part);
         }
-        if let Some((p, _)) = self.shift.filter(|_| eliminated != 0.0) {
-            kernels::add_scaled(eliminated, p, out);
+        for (output, (curvature, eliminated)) in self.curvature.iter().zip(self.eliminated).enumerate() {
+            let Some(gram) = curvature.matrix() else { continue };
+            let out = &mut out[output * width..(output + 1) * width];
+            let mut along = vec![0.0; eliminated.rows.len()];
+            // The outputs of a column follow each other.
+            let own = range.clone().zip(changes).skip(output).step_by(self.curvature.len());
+            for (k, change) in own.filter(|(_, change)| **change != 0.0) {
+                let j = self.blocks.columns[k] as usize;
+                kernels::add_scaled(-change, gram.column(j), out);
+                for (along, (p, part)) in along.iter_mut().zip(&eliminated.rows) {
+                    *along += change * p[j] * part;
+                }
+            }
+            for (along, (p, _)) in along.into_iter().zip(&eliminated.rows).filter(|(along, _)| *along != 0.0)
+            {
+                kernels::add_scaled(along, p, out);
+            }
         }
     }
 
-    /// H between two coordinates, of whose columns the matrix has the `entry`.
+    /// H between two coordinates of one output, of whose columns the matrix has the `entry`.
     fn entry(&self, k: usize, l: usize, entry: f64) -> f64 {
-        let Blocks { columns, scales, .. } = self.blocks;
+        let Blocks { columns, scales, output, .. } = self.blocks;
         let (i, j) = (columns[k] as usize, columns[l] as usize);
-        let eliminated = self.shift.map_or(0.0, |(p, part)| p[i] * p[j] * part);
+        let rows = &self.eliminated[output[k] as usize].rows;
+        let eliminated: f64 = rows.iter().fold(0.0, |sum, (p, part)| sum + p[i] * p[j] * part);
         scales[k] * scales[l] * (entry - eliminated)
     }
 
-    fn matrix_entry(&self, gram: &Gram, k: usize, l: usize) -> f64 {
-        let columns = &self.blocks.columns;
-        self.entry(k, l, gram.column(columns[k] as usize)[columns[l] as usize])
+    /// H between two coordinates, where its entries are known.
+    fn matrix_entry(&self, k: usize, l: usize) -> f64 {
+        let Blocks { columns, output, .. } = self.blocks;
+        let gram = || self.curvature[output[k] as usize].matrix();
+        match (output[k] == output[l]).then(gram).flatten() {
+            Some(gram) => self.entry(k, l, gram.column(columns[k] as usize)[columns[l] as usize]),
+            None => 0.0,
+        }
     }
 
     fn diagonal(&self, k: usize) -> f64 {
-        self.entry(k, k, self.curvature.diagonal(self.blocks.columns[k] as usize)).max(0.0)
+        let Blocks { columns, output, .. } = self.blocks;
+        self.entry(k, k, self.curvature[output[k] as usize].diagonal(columns[k] as usize)).max(0.0)
     }
 
     fn shape(&self, h: usize) -> Shape {
         let range = self.blocks.range(h);
         let trace: f64 = range.clone().map(|k| self.diagonal(k)).sum();
-        let Some(gram) = self.curvature.matrix() else { return Shape::Bound(trace.max(f64::MIN_POSITIVE)) };
+        if !self.has_matrix() {
+            return Shape::Bound(trace.max(f64::MIN_POSITIVE));
+        }
         let (first, width) = (range.start, range.len());
         if width <= WIDEST_SPECTRUM {
-            let curvature = Mat::from_fn(width, width, |r, c| self.matrix_entry(gram, first + r, first + c));
+            let curvature = Mat::from_fn(width, width, |r, c| self.matrix_entry(first + r, first + c));
             if let Ok(eigen) = curvature.self_adjoint_eigen(Side::Lower) {
                 let values = (0..width).map(|k| eigen.S()[k].max(0.0)).collect();
                 let vectors = (0..width).flat_map(|c| (0..width).map(move |r| (r, c)));
                 return Shape::Spectrum(values, vectors.map(|(r, c)| eigen.U()[(r, c)]).collect());
             }
         }
-        let row = |k: usize| -> f64 { range.clone().map(|l| self.matrix_entry(gram, k, l).abs()).sum() };
+        let row = |k: usize| -> f64 { range.clone().map(|l| self.matrix_entry(k, l).abs()).sum() };
         Shape::Bound(range.clone().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE))
     }
 }
@@ -220,9 +258,9 @@ impl<'a> Minimiser<'a> {
 
     /// Minimises over each block in turn, the others fixed.
     fn sweep(&mut self) {
-        let blocks = self.quadratic.blocks;
+        let (blocks, width) = (self.quadratic.blocks, self.quadratic.width());
         for (h, range) in blocks.ranges().enumerate() {
-            let r: Vec<f64> = range.clone().map(|k| blocks.pull(k, &self.residual)).collect();
+            let r: Vec<f64> = range.clone().map(|k| blocks.pull(k, &self.residual, width)).collect();
             let rest: f64 = self.norms.iter().enumerate().map(|(k, n)| if k == h { 0.0 } else { *n }).sum();
             let shape = self.shapes[h].get_or_insert_with(|| self.quadratic.shape(h));
             let u = shape.minimise(&self.x[range.clone()], &r, rest);
@@ -230,13 +268,13 @@ impl<'a> Minimiser<'a> {
             let change: Vec<f64> =
                 range.clone().zip(&u).map(|(k, u)| blocks.scales[k] * (u - self.x[k])).collect();
             self.x[range.clone()].copy_from_slice(&u);
-            self.quadratic.subtract(&blocks.columns[range], &change, &mut self.residual);
+            self.quadratic.subtract(range, &change, &mut self.residual);
         }
     }
 
     /// A Newton step on the blocks that are not zero, with a line search.
     fn newton(&mut self) {
-        let blocks = self.quadratic.blocks;
+        let (blocks, width) = (self.quadratic.blocks, self.quadratic.width());
         let live: Vec<Live> = blocks.ranges().enumerate().filter(|(h, _)| self.norms[*h] > 0.0).collect();
         if live.is_empty() {
             return;
@@ -245,12 +283,12 @@ impl<'a> Minimiser<'a> {
         let mut gradient = vec![0.0; self.x.len()];
         for (h, range) in &live {
             for k in range.clone() {
-                let pull = blocks.pull(k, &self.residual);
+                let pull = blocks.pull(k, &self.residual, width);
                 gradient[k] = pull - total / self.norms[*h] * self.x[k];
             }
         }
         let direction = self.solve(&live, total, gradient);
-        let moved = self.quadratic.apply(&blocks.gather(&direction, self.quadratic.curvature.width()));
+        let moved = self.quadratic.apply(&blocks.gather(&direction, width));
         let step = self.line_search(&live, total, &direction, &moved);
         if step == 0.0 {
             return;
@@ -266,7 +304,7 @@ impl<'a> Minimiser<'a> {
     /// a factorisation, else, if not too wide, by one.
     fn solve(&self, live: &[Live], total: f64, r: Vec<f64>) -> Vec<f64> {
         let width: usize = live.iter().map(|(_, range)| range.len()).sum();
-        let factor = width <= WIDEST_FACTOR && self.quadratic.curvature.matrix().is_some();
+        let factor = width <= WIDEST_FACTOR && self.quadratic.has_matrix();
         let (d, solved) = self.iterate(live, total, r.clone(), if factor { width / 8 + 8 } else { 500 });
         if solved || !factor {
             return d;
@@ -289,8 +327,7 @@ impl<'a> Minimiser<'a> {
         let mut s = precondition(&r);
         let mut direction = s.clone();
         let mut rho: f64 = kernels::dot(&r, &s);
-        let implicit = self.quadratic.curvature.matrix().is_none();
-        let enough = if implicit { ROUGHLY_SOLVED } else { SOLVED } * rho;
+        let enough = if self.quadratic.has_matrix() { SOLVED } else { ROUGHLY_SOLVED } * rho;
         for _ in 0..most {
             if rho <= enough {
                 return (d, true);
@@ -314,7 +351,6 @@ impl<'a> Minimiser<'a> {
 
     /// Cholesky, with just enough on the diagonal to survive rounding; `None` if even so it fails, or without a matrix.
     fn factorise(&self, live: &[Live], total: f64, r: &[f64]) -> Option<Vec<f64>> {
-        let gram = self.quadratic.curvature.matrix()?;
         let at: Vec<(usize, usize)> =
             live.iter().flat_map(|(h, range)| range.clone().map(|k| (*h, k))).collect();
         let mut matrix = Mat::from_fn(at.len(), at.len(), |i, j| {
@@ -325,7 +361,7 @@ impl<'a> Minimiser<'a> {
             let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
             let turn =
                 if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
-            self.quadratic.matrix_entry(gram, k, l) + unit + turn
+            self.quadratic.matrix_entry(k, l) + unit + turn
         });
         // In parts of each entry, not of all: columns may be of very different sizes.
         let more = 1.0 + 1e-15 * at.len() as f64;
@@ -340,9 +376,9 @@ impl<'a> Minimiser<'a> {
 
     /// `(H + Hessian of 1/2 (sum ||x_h||)^2) d` on the live blocks.
     fn hessian(&self, live: &[Live], total: f64, d: &[f64]) -> Vec<f64> {
-        let blocks = self.quadratic.blocks;
-        let image = self.quadratic.apply(&blocks.gather(d, self.quadratic.curvature.width()));
-        let along = |h: usize, range: &std::ops::Range<usize>| {
+        let (blocks, width) = (self.quadratic.blocks, self.quadratic.width());
+        let image = self.quadratic.apply(&blocks.gather(d, width));
+        let along = |h: usize, range: &Range<usize>| {
             kernels::dot(&self.x[range.clone()], &d[range.clone()]) / self.norms[h]
         };
         let sum: f64 = live.iter().map(|(h, range)| along(*h, range)).sum();
@@ -351,7 +387,7 @@ impl<'a> Minimiser<'a> {
             let (length, along) = (self.norms[*h], along(*h, range));
             for k in range.clone() {
                 let unit = self.x[k] / length;
-                out[k] = blocks.pull(k, &image) + unit * sum + total / length * (d[k] - unit * along);
+                out[k] = blocks.pull(k, &image, width) + unit * sum + total / length * (d[k] - unit * along);
             }
         }
         out
@@ -359,14 +395,14 @@ impl<'a> Minimiser<'a> {
 
     /// The longest of 1, 1/2, 1/4 ... that lowers the model enough; 0 if none does.
     fn line_search(&self, live: &[Live], total: f64, d: &[f64], moved: &[f64]) -> f64 {
-        let blocks = self.quadratic.blocks;
+        let (blocks, width) = (self.quadratic.blocks, self.quadratic.width());
         let (mut linear, mut square, mut slope) = (0.0, 0.0, 0.0);
         let mut parts = Vec::with_capacity(live.len());
         for (h, range) in live {
             let (mut xd, mut dd) = (0.0, 0.0);
             for k in range.clone() {
-                linear -= blocks.pull(k, &self.residual) * d[k];
-                square += blocks.pull(k, moved) * d[k];
+                linear -= blocks.pull(k, &self.residual, width) * d[k];
+                square += blocks.pull(k, moved, width) * d[k];
                 xd += self.x[k] * d[k];
                 dd += d[k] * d[k];
             }

@@ -39,7 +39,7 @@ mod tests {
         fn satisfies_the_optimality_conditions(
             u in prop::collection::vec(-5.0f64..5.0, 6), tau in 0.01f64..100.0,
         ) {
-            let mut blocks = Blocks::default();
+            let mut blocks = Blocks::new(1);
             [0..1, 1..3, 3..6].into_iter().for_each(|columns| blocks.push(columns.map(|j| (j, 1.0))));
             let mut x = u.clone();
             for (range, factor) in blocks.ranges().zip(shrink_factors(&blocks, &u, tau)) {

@@ -1,16 +1,17 @@
-//! Proximal Newton: the default solver. Few steps, each with one model of the loss and one search along a line.
+//! Proximal Newton: the default solver. Few steps, each with one model of the objective and one search along a line.
 
 use std::borrow::Cow;
 
 use super::curvature::Curvature;
+use super::eliminate::Eliminated;
 use super::model::{Minimiser, Quadratic};
-use super::{Cache, Goal, Outcome, Problem, State, Subproblem, best_shift};
-use crate::{kernels, ordered};
+use super::{Cache, Goal, Outcome, Problem, State, Subproblem};
+use crate::kernels;
 
-/// Keeps the curvature from round to round.
+/// Keeps the curvature of every output from round to round.
 #[derive(Default)]
 pub(super) struct Newton {
-    curvature: Curvature,
+    curvature: Vec<Curvature>,
 }
 
 /// How much of the gap a step's model leaves: smaller costs more in the model, larger costs more steps.
@@ -24,13 +25,13 @@ const MAX_STEPS: usize = 200;
 /// Gradients are followed instead of computed afresh only for gaps well above the rounding that this adds.
 const FOLLOW_ABOVE: f64 = 1e-7;
 
-/// The loss and its gradient at a state whose shift is the best one.
+/// The objective and its gradient at a state whose free weights are the best ones.
 struct Point {
-    /// Margins `y_i (f_i - b)`.
-    z: Vec<f64>,
-    /// `sum_i C_i loss(z_i)`.
-    loss: f64,
-    /// `y_i alpha_i`.
+    /// Decision values.
+    d: Vec<f64>,
+    /// The objective there.
+    value: f64,
+    /// Its negative gradient, per instance.
     v: Vec<f64>,
     /// `X' v` per cached column.
     c: Vec<f64>,
@@ -39,19 +40,21 @@ struct Point {
 /// A step that was taken, from where it started.
 struct Step {
     from: Point,
-    bias: f64,
-    /// Change of the weights, per cached column, and of the decision values before the shift.
+    free: Vec<f64>,
+    eliminated: Vec<Eliminated>,
+    /// Change of the weights, per cached column, and of the decision values without the free part.
     dw: Vec<f64>,
     df: Vec<f64>,
 }
 
 impl Subproblem for Newton {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
+        self.curvature.resize_with(problem.objective.outputs(), Curvature::default);
         let mut last = None;
         for iterations in 0.. {
             let point = self.point(problem, state, last.filter(|_| goal.gap >= FOLLOW_ABOVE));
             let size = state.blocks.norm(&state.omega);
-            let objective = point.loss + 0.5 * size * size;
+            let objective = point.value + 0.5 * size * size;
             let gap = state.blocks.gap(&state.omega, &point.c);
             let outcome = Outcome { objective, gap: gap / objective.max(f64::MIN_POSITIVE), iterations };
             if outcome.gap <= goal.gap || iterations == MAX_STEPS || goal.interrupted() {
@@ -66,46 +69,60 @@ impl Subproblem for Newton {
     }
 
     fn kept(&self) -> Vec<Cow<'_, [f64]>> {
-        self.curvature.kept()
+        // How many arrays an output has is told by the width of its matrix.
+        self.curvature.iter().flat_map(Curvature::kept).collect()
     }
 
-    fn resume(&mut self, kept: Vec<Vec<f64>>, cache: &Cache) -> bool {
-        Curvature::resume(kept, cache).map(|curvature| self.curvature = curvature).is_some()
+    fn resume(&mut self, kept: Vec<Vec<f64>>, outputs: usize, cache: &Cache) -> bool {
+        let mut kept = kept.into_iter();
+        let each = kept.len() / outputs;
+        let even = each * outputs == kept.len();
+        let one = |_| Curvature::resume(kept.by_ref().take(each).collect(), cache);
+        let resumed: Option<Vec<Curvature>> = (0..outputs).map(one).collect();
+        even && resumed.map(|curvature| self.curvature = curvature).is_some()
     }
 }
 
 impl Newton {
-    /// Minimises over b with the weights as they are, and evaluates there.
+    /// Minimises over the free weights with the others as they are, and evaluates there.
     fn point(&self, problem: &Problem<'_>, state: &mut State, last: Option<Step>) -> Point {
-        if problem.shift {
-            state.bias = best_shift(problem.loss, &state.f, problem.signs, problem.costs, state.bias);
-        }
-        let z = problem.margins(&state.f, state.bias);
-        let v = problem.pulls(&z);
-        let followed = last.and_then(|step| self.follow(problem, step, &v, state.bias));
-        let c = followed.unwrap_or_else(|| problem.cache.transpose(&v));
-        let loss = problem.loss.total(&state.f, state.bias, problem.signs, problem.costs);
-        Point { loss, z, v, c }
+        problem.free.fit(problem.objective, &state.f, &mut state.free);
+        let d = problem.free.decision(&state.f, &state.free);
+        let v = problem.residual(&d);
+        let followed = last.and_then(|step| self.follow(problem, step, &v, &state.free));
+        let c = followed.unwrap_or_else(|| problem.transpose(&v));
+        Point { value: problem.objective.value(&d), d, v, c }
     }
 
     /// The gradient after a step, from the one before it. The model says exactly what becomes of `X' v` if every `v_i`
     /// moves by its curvature; what is left are the rows that did not: those that changed sides of the hinge. `None` if
     /// they are many, as with a loss that is nowhere quadratic.
-    fn follow(&self, problem: &Problem<'_>, step: Step, v: &[f64], bias: f64) -> Option<Vec<f64>> {
-        let (h, db) = (self.curvature.weights(), bias - step.bias);
-        let mut rest = Vec::new();
-        for i in 0..v.len() {
-            let off = v[i] - (step.from.v[i] - h[i] * (step.df[i] - db));
-            if off.abs() > 1e-13 * problem.costs[i] * (1.0 + step.df[i].abs()) {
-                rest.push((i as u32, off));
+    fn follow(&self, problem: &Problem<'_>, step: Step, v: &[f64], free: &[f64]) -> Option<Vec<f64>> {
+        let Step { from, eliminated, dw, df, .. } = step;
+        let (n, width) = (problem.cache.rows(), problem.cache.len());
+        let dfree: Vec<f64> = free.iter().zip(&step.free).map(|(new, old)| new - old).collect();
+        let dd = problem.free.change(&df, &dfree);
+        let costs = problem.objective.costs();
+        let mut all = Vec::with_capacity(self.curvature.len() * width);
+        for (k, curvature) in self.curvature.iter().enumerate() {
+            let h = curvature.weights();
+            let mut rest = Vec::new();
+            for i in 0..n {
+                let at = k * n + i;
+                let off = v[at] - (from.v[at] - h[i] * dd[at]);
+                if off.abs() > 1e-13 * costs[i] * (1.0 + df[at].abs()) {
+                    rest.push((i as u32, off));
+                }
             }
+            let mut moved = problem.cache.transpose_few(&rest)?;
+            let image = curvature.apply(&dw[k * width..(k + 1) * width]);
+            let mut c: Vec<f64> = (0..width).map(|j| from.c[k * width + j] - image[j]).collect();
+            let each = problem.free.width();
+            eliminated[k].subtract_image(&dfree[k * each..(k + 1) * each], &mut c);
+            moved.iter_mut().zip(c).for_each(|(moved, c)| *moved += c);
+            all.extend(moved);
         }
-        let mut c = problem.cache.transpose_few(&rest)?;
-        let image = self.curvature.apply(&step.dw);
-        for j in 0..c.len() {
-            c[j] += step.from.c[j] - image[j] + db * self.curvature.sums()[j];
-        }
-        Some(c)
+        Some(all)
     }
 
     /// Moves to a better point; `None` if no step lowers the objective any more.
@@ -117,27 +134,29 @@ impl Newton {
         objective: f64,
         gap: f64,
     ) -> Option<Step> {
-        let mut h = vec![0.0; problem.rows()];
-        problem.loss.curvatures(&from.z, problem.costs, &mut h);
-        self.curvature.update(problem.cache, &h);
-        let h = self.curvature.weights();
-        let total = ordered::sum(h.len(), |i| h[i]);
-        let p = self.curvature.sums();
-        let eliminate = problem.shift && total > 0.0;
+        let (n, width) = (problem.cache.rows(), problem.cache.len());
+        let mut h = vec![0.0; from.d.len()];
+        problem.objective.curvature(&from.d, &mut h);
+        for (curvature, h) in self.curvature.iter_mut().zip(h.chunks_exact(n)) {
+            curvature.update(problem.cache, h);
+        }
+        let eliminated: Vec<Eliminated> =
+            self.curvature.iter().map(|curvature| Eliminated::new(problem, curvature)).collect();
         let quadratic = Quadratic {
             curvature: &self.curvature,
             blocks: &state.blocks,
             c: &from.c,
-            shift: eliminate.then_some((p, 1.0 / total)),
+            eliminated: &eliminated,
         };
         let mut minimiser = Minimiser::new(quadratic, &state.omega);
         minimiser.run(MODEL_PART * gap, MODEL_ROUNDS);
         let x = minimiser.x;
 
         let change: Vec<f64> = x.iter().zip(&state.omega).map(|(x, w)| x - w).collect();
-        let mut dw = state.blocks.gather(&change, problem.cache.len());
-        let mut df = problem.cache.apply(&dw);
-        let db = if eliminate { kernels::dot(p, &dw) / total } else { 0.0 };
+        let mut dw = state.blocks.gather(&change, width);
+        let mut df = problem.apply(&dw);
+        let follow = |(dw, eliminated): (&[f64], &Eliminated)| eliminated.follow(dw);
+        let dfree: Vec<f64> = dw.chunks_exact(width.max(1)).zip(&eliminated).flat_map(follow).collect();
         let (before, after) = (state.blocks.norm(&state.omega), state.blocks.norm(&x));
         let slope = -kernels::dot(&from.c, &dw) + 0.5 * (after * after - before * before);
         if slope >= 0.0 {
@@ -146,16 +165,17 @@ impl Newton {
         let mut t = 1.0;
         while t > 1e-10 {
             let f: Vec<f64> = state.f.iter().zip(&df).map(|(f, d)| f + t * d).collect();
-            let loss = problem.loss.total(&f, state.bias + t * db, problem.signs, problem.costs);
+            let free: Vec<f64> = state.free.iter().zip(&dfree).map(|(at, d)| at + t * d).collect();
+            let value = problem.objective.value(&problem.free.decision(&f, &free));
             // A full step lands on the target exactly, zeros included.
             let part = |((w, d), x): ((&f64, &f64), &f64)| if t == 1.0 { *x } else { w + t * d };
             let omega: Vec<f64> = state.omega.iter().zip(&change).zip(&x).map(part).collect();
             let size = state.blocks.norm(&omega);
-            if loss + 0.5 * size * size <= objective + 1e-4 * t * slope {
+            if value + 0.5 * size * size <= objective + 1e-4 * t * slope {
                 dw.iter_mut().chain(&mut df).for_each(|d| *d *= t);
-                let bias = state.bias;
-                (state.omega, state.bias, state.f) = (omega, bias + t * db, f);
-                return Some(Step { from, bias, dw, df });
+                (state.omega, state.f) = (omega, f);
+                let free = std::mem::replace(&mut state.free, free);
+                return Some(Step { from, free, eliminated, dw, df });
             }
             t *= 0.5;
         }

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-pub(crate) use conic::optimum;
+pub(crate) use conic::{Design, Outcome, optimum};
 
 /// The losses, defined a second time, by their formulas.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -211,7 +211,7 @@ impl Problem {
 
     /// A machine for this problem, with no stopping rule set.
     pub(crate) fn machine(&self) -> Machine {
-        let loss = featgen::loss::by_name(self.loss.name()).unwrap();
+        let loss = featgen::objective::by_name(self.loss.name()).unwrap();
         Machine::new().budget(self.budget).cost(self.cost).loss(loss).shift(self.shift)
     }
 

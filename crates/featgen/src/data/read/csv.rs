@@ -101,7 +101,7 @@ impl Rows {
         }
         values.shrink_to_fit();
         let matrix = Dense::new(values, rows, columns, Layout::RowMajor)?;
-        let labels = self.header.label.map(|_| self.labels.take());
+        let labels = self.header.label.map(|_| self.labels.take(&self.header.file));
         let features = self.header.features() as u64;
         Ok(Some(match &self.header.picked {
             Some(ids) => (Box::new(Picked::new(matrix, ids.clone(), features)), labels),
@@ -317,7 +317,13 @@ impl Header {
             }
         }
         // Last, for a row that is refused must leave no label.
-        label.map_or(Ok(()), |(k, label)| labels.push(label).or_else(|reason| wrong(k, reason.into())))
+        if let Some((k, label)) = label {
+            match labels.resolve(label, line) {
+                Ok(label) => labels.push(label),
+                Err(reason) => return wrong(k, reason.into()),
+            }
+        }
+        Ok(())
     }
 }
 

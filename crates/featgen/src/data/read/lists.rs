@@ -112,12 +112,18 @@ impl LabelFile {
             Form::Text(lines) => {
                 for _ in 0..rows {
                     let Some((line, text)) = lines.next()? else { break };
-                    let pushed = self.spellings.push(text);
-                    pushed.map_err(|reason| Error::input(Place::at(lines.name(), line, 1), reason))?;
+                    let label = self.spellings.resolve(text, line);
+                    let name = lines.name();
+                    self.spellings
+                        .push(label.map_err(|reason| Error::input(Place::at(name, line, 1), reason))?);
                 }
             }
         }
-        let labels = self.spellings.take();
+        let name = match &self.labels {
+            Form::Text(lines) => lines.name(),
+            Form::Array(array) => array.name(),
+        };
+        let labels = self.spellings.take(name);
         self.read += labels.len();
         Ok(labels)
     }

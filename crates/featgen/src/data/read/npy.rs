@@ -214,7 +214,9 @@ impl LabelArray {
                 if text == "NaN" {
                     return Err(self.source.error(format!("label {} is not a number", self.read + k + 1)));
                 }
-                spellings.push(&text).map_err(|reason| self.source.error(reason))?;
+                // Arrays have no lines; their places are as good.
+                let label = spellings.resolve(&text, (self.read + k + 1) as u64);
+                spellings.push(label.map_err(|reason| self.source.error(reason))?);
             }
             self.read += values.len();
         }

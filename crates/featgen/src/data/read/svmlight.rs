@@ -174,18 +174,18 @@ impl Reading {
 
     /// Takes over what a part holds beside its block; fails with the part's first fault, which cuts the block.
     fn take(&mut self, part: &mut Part) -> Result<()> {
-        let mut codes = Vec::with_capacity(part.labels.len());
+        let mut known = Vec::with_capacity(part.labels.len());
         let (mut fault, mut rows) = (part.fault.take(), part.block.rows());
         for (label, spot) in &part.labels {
-            match self.spellings.code(label) {
-                Ok(code) => codes.push(code),
+            match self.spellings.resolve(label, self.lines + spot.line) {
+                Ok(label) => known.push(label),
                 Err(reason) => {
                     // Labels are numbered as they appear: the first row that has this one is the first bad one.
                     rows = part
                         .codes
                         .iter()
                         .take(rows)
-                        .take_while(|&&code| (code as usize) < codes.len())
+                        .take_while(|&&code| (code as usize) < known.len())
                         .count();
                     fault = Some((*spot, reason.into()));
                     break;
@@ -193,7 +193,7 @@ impl Reading {
             }
         }
         part.block.truncate(rows);
-        self.spellings.extend(part.codes.iter().take(rows).map(|&code| codes[code as usize]));
+        part.codes.iter().take(rows).for_each(|&code| self.spellings.push(known[code as usize]));
         let place = |spot: Spot| Place::at(&self.name, self.lines + spot.line, spot.column);
         let result = fault.map_or(Ok(()), |(spot, reason)| Err(Error::input(place(spot), reason)));
         self.rows += rows as u64;
@@ -213,7 +213,7 @@ impl Reading {
 
     /// The labels of the rows since this was last asked.
     fn labels(&mut self) -> Option<Labels> {
-        self.options.labelled.then(|| self.spellings.take())
+        self.options.labelled.then(|| self.spellings.take(&self.name))
     }
 }
 

@@ -221,14 +221,29 @@ mod svmlight {
     }
 
     #[test]
-    fn measurements_are_not_labels() {
-        let text: String = (0..1500).map(|i| format!("0.{i} 1:1\n")).collect();
+    fn many_different_labels_are_numbers() {
+        // The same label twice, before and after it is known that these are no classes.
+        let values: Vec<f64> = (0..1500).map(|i| f64::from(i * 7 % 1400) / 8.0).collect();
+        let text: String = values.iter().map(|y| format!("{y} 1:1\n")).collect();
         for reader in readers() {
-            let found = read_with(&reader, text.as_str()).map(|_| "none").unwrap_err().to_string();
-            assert_eq!(
-                found,
-                "test:1001:1: more than 1000 different labels: they look like measurements, not classes"
-            );
+            let labels = read_with(&reader, text.as_str()).unwrap().labels;
+            assert!(!labels.has_classes());
+            assert_eq!(*labels.numbers().unwrap(), values);
+        }
+        let words: String = (0..1500).map(|i| format!("w{i} 1:1\n")).collect();
+        for reader in readers() {
+            let found = read_with(&reader, words.as_str()).map(|_| "none").unwrap_err().to_string();
+            let expected = "test:1001:1: more than 1000 different labels, of which some are not numbers";
+            assert!(found.starts_with(expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_third_label_has_a_line() {
+        let text = "# comment\n+1 1:1\n\n-1 1:2\n1 1:3\n2 1:1\n";
+        for reader in readers() {
+            let said = read_with(&reader, text).unwrap().labels.two_classes().unwrap_err().to_string();
+            assert!(said.starts_with("test:6:1: a third label, 2, after +1 and -1 "), "{said}");
         }
     }
 

@@ -129,7 +129,7 @@ impl<'a> Gathered<'a> {
     }
 
     fn take(&mut self, part: Part, labels: &Labels) -> Result<()> {
-        self.labels.extend(labels);
+        self.labels.extend(labels)?;
         let columns = part.columns();
         let (rows, values) = (columns.rows() as u64, columns.nonzeros());
         self.dimension = self.dimension.max(columns.dimension());
@@ -404,17 +404,26 @@ pub(super) fn kind_of(values: ValuesView<'_>) -> Kind {
     }
 }
 
-/// Labels of parts as labels of the whole: a later part may know more classes.
+/// Labels of parts as labels of the whole: a later part may know more classes, or that there are too many to be classes.
 #[derive(Default)]
 struct Classes {
     list: Vec<String>,
     codes: Vec<u32>,
     known: HashMap<String, u32>,
+    numbers: Option<Vec<f64>>,
 }
 
 impl Classes {
-    fn extend(&mut self, part: &Labels) {
-        let Self { list, codes, known } = self;
+    fn extend(&mut self, part: &Labels) -> Result<()> {
+        if let (None, Some(_)) = (&self.numbers, part.only_numbers()) {
+            let before = std::mem::take(self).take();
+            self.numbers = Some(if before.is_empty() { Vec::new() } else { before.numbers()?.into_owned() });
+        }
+        if let Some(numbers) = &mut self.numbers {
+            numbers.extend_from_slice(&part.numbers()?);
+            return Ok(());
+        }
+        let Self { list, codes, known, .. } = self;
         let code = |class: &String| {
             *known.entry(class.clone()).or_insert_with(|| {
                 list.push(class.clone());
@@ -423,10 +432,11 @@ impl Classes {
         };
         let by_class: Vec<u32> = part.classes().iter().map(code).collect();
         codes.extend(part.codes().iter().map(|&code| by_class[code as usize]));
+        Ok(())
     }
 
     fn take(&mut self) -> Labels {
-        let Self { list, codes, .. } = std::mem::take(self);
-        Labels::from_codes(list, codes)
+        let Self { list, codes, numbers, .. } = std::mem::take(self);
+        numbers.map_or_else(|| Labels::from_codes(list, codes), Labels::from_numbers)
     }
 }

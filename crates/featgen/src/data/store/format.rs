@@ -102,6 +102,9 @@ pub(super) struct Index {
     pub(super) classes: Vec<String>,
     /// The class of each row, in 32 bits.
     pub(super) labels: Option<Section>,
+    /// Where labels are numbers: that of each row, in 64-bit floats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) numbers: Option<Section>,
     /// The weight of each row, in 64-bit floats.
     pub(super) weights: Option<Section>,
     /// A JSON list of names.
@@ -114,7 +117,7 @@ impl Index {
     /// All arrays of the file, in no particular order.
     fn sections(&self) -> impl Iterator<Item = Section> + '_ {
         let shards = self.shards.iter().flat_map(Shard::sections);
-        shards.chain([self.labels, self.weights, self.names].into_iter().flatten())
+        shards.chain([self.labels, self.numbers, self.weights, self.names].into_iter().flatten())
     }
 }
 

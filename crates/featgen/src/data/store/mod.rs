@@ -86,7 +86,9 @@ impl Store {
 
     /// Compares all arrays with their checksums.
     fn check_sums(&self) -> Result<(), String> {
-        let others = [self.index.labels, self.index.weights, self.index.names].into_iter().flatten();
+        let others = [self.index.labels, self.index.numbers, self.index.weights, self.index.names]
+            .into_iter()
+            .flatten();
         let sections: Vec<Section> =
             self.index.shards.iter().flat_map(Shard::sections).chain(others).collect();
         let right = |section: &Section| {
@@ -222,18 +224,31 @@ impl Store {
 
     /// Labels, with weights where there are some.
     fn labels(&self) -> Option<Labels> {
-        let Some(section) = &self.index.labels else { return Some(Labels::default()) };
-        let codes: &[u32] = self.array(section)?;
         let rows = usize::try_from(self.index.rows).ok()?;
-        let classes: HashSet<&String> = self.index.classes.iter().collect();
-        (classes.len() == self.index.classes.len()).then_some(())?;
-        let known = codes.iter().all(|&code| (code as usize) < self.index.classes.len());
-        (codes.len() == rows && known).then_some(())?;
-        let labels = Labels::from_classes(self.index.classes.clone(), codes.to_vec());
+        let labels = match (&self.index.labels, &self.index.numbers) {
+            (Some(section), None) => self.classes(section, rows)?,
+            (None, Some(section)) => {
+                let numbers: &[f64] = self.array(section)?;
+                (numbers.len() == rows && numbers.iter().all(|x| x.is_finite())).then_some(())?;
+                Labels::from_numbers(numbers.to_vec())
+            }
+            (None, None) => return Some(Labels::default()),
+            (Some(_), Some(_)) => return None,
+        };
         match &self.index.weights {
             Some(section) => labels.with_weights(self.array(section)?.to_vec()).ok(),
             None => Some(labels),
         }
+    }
+
+    /// Labels that are classes.
+    fn classes(&self, section: &Section, rows: usize) -> Option<Labels> {
+        let codes: &[u32] = self.array(section)?;
+        let classes: HashSet<&String> = self.index.classes.iter().collect();
+        (classes.len() == self.index.classes.len()).then_some(())?;
+        let known = codes.iter().all(|&code| (code as usize) < self.index.classes.len());
+        (codes.len() == rows && known).then_some(())?;
+        Some(Labels::from_classes(self.index.classes.clone(), codes.to_vec()))
     }
 
     fn names(&self) -> Option<Names> {

@@ -141,8 +141,9 @@ impl StoreWriter {
     fn end(&mut self, labels: &Labels, names: &Names) -> io::Result<()> {
         self.end_shard()?;
         let list = if names.list().is_empty() { None } else { Some(serde_json::to_vec(names.list())?) };
-        let codes = (!labels.is_empty()).then(|| bytemuck::cast_slice(labels.codes()));
+        let codes = (!labels.codes().is_empty()).then(|| bytemuck::cast_slice(labels.codes()));
         let labels_section = codes.map(|bytes| self.whole(bytes)).transpose()?;
+        let numbers = labels.only_numbers().map(|x| self.whole(bytemuck::cast_slice(x))).transpose()?;
         let weights =
             labels.weights().map(|weights| self.whole(bytemuck::cast_slice(weights))).transpose()?;
         let names_section = list.map(|bytes| self.whole(&bytes)).transpose()?;
@@ -155,6 +156,7 @@ impl StoreWriter {
             shards: std::mem::take(&mut self.shards),
             classes: labels.classes().to_vec(),
             labels: labels_section,
+            numbers,
             weights,
             names: names_section,
             by_name: names.identify(),

@@ -4,7 +4,8 @@ use super::Run;
 use crate::error::{Error, Result};
 use crate::machine::Stop;
 use crate::machine::checkpoint::PROGRAM;
-use crate::model::{Group, MOST_ALIASES, Model, NamedInput, Round, Term, Training};
+use crate::model::{Group, KeptTerm, MOST_ALIASES, Model, NamedInput, PerOutput, Round, Term, Training};
+use crate::objective::{Kept, Output};
 use crate::space::Feature;
 
 impl Run<'_> {
@@ -25,13 +26,37 @@ impl Run<'_> {
         let better = |&best: &usize| self.machine.features.is_some() && elsewhere(&self.rounds[best]);
         let Some(best) = best.filter(better) else { return };
         self.rounds.truncate(best + 1);
-        let Round { cost, objective, lower_bound, bias, .. } = self.rounds[best];
-        self.labels.costs.iter_mut().for_each(|c| *c *= cost / self.cost);
-        (self.cost, self.objective, self.lower_bound) = (cost, objective, lower_bound);
-        let Round { terms, weights, .. } = &self.rounds[best];
-        self.held.set_weights(terms.iter().copied().zip(weights.iter().copied()), &mut self.state);
-        self.state.bias = bias;
-        self.margins = self.margins_reached();
+        let Round { cost, objective, lower_bound, .. } = self.rounds[best];
+        self.rescale(cost);
+        (self.value, self.lower_bound) = (objective, lower_bound);
+        let Round { terms, weights, bias, kept, .. } = &self.rounds[best];
+        self.held.set_weights(terms, weights, &mut self.state);
+        let intercept = bias.0.iter().map(|b| 0.0 - b).filter(|_| self.free.intercept);
+        let columns: Vec<Vec<f64>> = Some(intercept.collect())
+            .filter(|_| self.free.intercept)
+            .into_iter()
+            .chain(kept.iter().map(|w| w.0.clone()))
+            .collect();
+        let outputs = 0..self.objective.outputs();
+        self.state.free =
+            outputs.flat_map(|k| columns.iter().map(move |column: &Vec<f64>| column[k])).collect();
+        self.d = self.decisions();
+    }
+
+    /// Brings the objective to another cost.
+    fn rescale(&mut self, cost: f64) {
+        let factor = cost / self.cost;
+        self.objective.rescale(factor);
+        self.empty *= factor;
+        self.cost = cost;
+    }
+
+    /// The columns kept, with these weights.
+    fn kept_terms(&self, weights: Vec<PerOutput>) -> Vec<KeptTerm> {
+        let Kept { ids, names, .. } = &self.machine.kept;
+        let term =
+            |((&id, name), weight): ((&u64, &String), PerOutput)| KeptTerm { id, name: name.clone(), weight };
+        ids.iter().zip(names).zip(weights).map(term).collect()
     }
 
     pub(super) fn finish(mut self, stopped: Stop) -> Result<Model> {
@@ -42,25 +67,33 @@ impl Run<'_> {
         if let Some(cost) = self.machine.debias {
             self.debias(cost);
         }
+        let (bias, kept) = self.free_weights();
         let (mut terms, groups) = self.number_terms();
         self.name_aliases(&mut terms);
         let inputs = self.space.inputs();
-        let mut used: Vec<u64> = terms.iter().flat_map(|term| term.feature.inputs()).copied().collect();
+        let kept_ids = self.machine.kept.ids().iter();
+        let mut used: Vec<u64> =
+            terms.iter().flat_map(|term| term.feature.inputs()).chain(kept_ids).copied().collect();
         used.sort_unstable();
         used.dedup();
         let named = |id: u64| NamedInput { id, name: inputs.input_name(id) };
+        let loss = self.machine.loss_in_use();
+        let has_classes = loss.output() == Output::Classes;
+        let classes = if has_classes { self.labels.classes().to_vec() } else { Vec::new() };
         let training = Training {
             n: inputs.rows() as u64,
             m: inputs.dimension(),
             nonzeros: inputs.columns().nonzeros(),
             candidates: self.space.size(),
-            accuracy: self.accuracy(),
+            accuracy: self.fit().accuracy(),
+            explained: self.fit().explained(),
         };
         let model = Model {
             made_by: Some(PROGRAM.to_owned()),
-            loss: self.machine.loss.name().to_owned(),
-            parameters: Some(self.machine.parameters(&self.labels.classes)),
-            classes: self.labels.classes,
+            loss: loss.name().to_owned(),
+            output: loss.output(),
+            parameters: Some(self.machine.parameters(&classes)),
+            classes,
             classes_are_text: false,
             label_column: inputs.label_column(),
             space: self.space.settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -68,7 +101,9 @@ impl Run<'_> {
             cost: self.cost,
             asked_cost: self.machine.cost,
             debias: self.machine.debias,
-            bias: self.state.bias,
+            bias,
+            kept: self.kept_terms(kept),
+            offset: self.free.offset.is_some(),
             certificate,
             stopped,
             training,
@@ -86,10 +121,12 @@ impl Run<'_> {
     /// The terms that any round or the final model uses, with their groups; rounds then speak of terms by their new numbers.
     fn number_terms(&mut self) -> (Vec<Term>, Vec<Group>) {
         let weights = self.held.weights(&self.state);
-        let mut used: Vec<bool> = weights.iter().map(|&w| w != 0.0).collect();
+        let outputs = self.objective.outputs();
+        let mut used = vec![false; self.held.terms.len()];
+        self.held.weighty(&weights).into_iter().for_each(|t| used[t] = true);
         self.rounds.iter().flat_map(|round| &round.terms).for_each(|&t| used[t] = true);
         let (mut terms, mut groups) = (Vec::new(), Vec::new());
-        let mut place = vec![usize::MAX; weights.len()];
+        let mut place = vec![usize::MAX; used.len()];
         for taken in self.held.taken.iter().filter(|taken| used[taken.terms.clone()].contains(&true)) {
             // A block may come in vain, and again when errors cost more: what counts is the first round with weight.
             let weighs = |round: &&Round| round.terms.iter().any(|t| taken.terms.contains(t));
@@ -102,7 +139,8 @@ impl Run<'_> {
                 place[t] = terms.len();
                 let feature = self.held.features[self.held.terms[t] as usize].clone();
                 let name = self.space.name(&feature);
-                terms.push(Term { name, feature, group, round, aliases: Vec::new(), weight: weights[t] });
+                let weight = PerOutput(weights[t * outputs..][..outputs].to_vec());
+                terms.push(Term { name, feature, group, round, aliases: Vec::new(), weight });
             }
         }
         self.rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|t| *t = place[*t]);
@@ -127,7 +165,8 @@ impl Run<'_> {
             return;
         }
         let factor = cost / self.cost;
-        self.labels.costs.iter_mut().for_each(|c| *c *= factor);
+        self.objective.rescale(factor);
+        self.empty *= factor;
         self.held.merge_blocks(&mut self.state);
         self.refit();
     }

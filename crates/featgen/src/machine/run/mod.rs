@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::held::Held;
 use super::params::{Machine, Plan};
 use super::{Observer, Stop};
-use crate::data::{Binary, Labels};
+use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
-use crate::model::{Certificate, Model, Round, Seconds};
+use crate::model::{Certificate, Fit, Model, PerOutput, Round, Seconds, predicted_class};
+use crate::objective::{Free, Objective, Output};
 use crate::space::{Candidate, FeatureSpace, Precision, Scored, WorstCase};
-use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, best_shift, feasible_duals, norm};
+use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, norm};
 
 /// How often the cost may be doubled for the sake of a feature count before giving up.
 const MAX_DOUBLINGS: usize = 40;
@@ -54,8 +55,8 @@ impl Machine {
         if labels.len() != rows {
             return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
-        let source = labels;
-        let labels = labels.binary(self.cost, &self.class_weights)?;
+        let objective = self.objective(labels)?;
+        let free = self.free(&*objective, rows)?;
         let pool = crate::threads::pool(self.threads)?;
         let run = Run {
             machine: self,
@@ -64,10 +65,11 @@ impl Machine {
             cost: self.cost,
             inner_tol: self.inner_tol,
             doublings: 0,
-            held: Held::new(rows),
-            state: State { f: vec![0.0; rows], ..State::default() },
-            margins: Vec::new(),
-            objective: 0.0,
+            held: Held::new(rows, &self.kept),
+            state: State::new(rows, objective.outputs(), free.width()),
+            d: Vec::new(),
+            empty: 0.0,
+            value: 0.0,
             first: 0.0,
             decrease: f64::INFINITY,
             lower_bound: 0.0,
@@ -77,10 +79,49 @@ impl Machine {
             rounds: Vec::new(),
             cut: false,
             plan,
+            objective,
+            free,
             labels,
-            counts: source.weights(),
         };
-        pool.install(|| run.run(source, observer))
+        pool.install(|| run.run(observer))
+    }
+
+    /// The objective for these labels.
+    fn objective(&self, labels: &Labels) -> Result<Box<dyn Objective>> {
+        let loss = self.loss_in_use();
+        if self.loss.is_none() {
+            labels.two_classes()?;
+        }
+        if loss.output() != Output::Classes && self.class_weights != ClassWeights::Equal {
+            return Err(Error::parameter(
+                "weight",
+                format!("the loss {} has no classes to weigh", loss.name()),
+            ));
+        }
+        loss.objective(labels, self.class_weights.costs(labels, self.cost)?)
+    }
+
+    /// What is never penalised: the intercept, if one is learned, and the columns kept.
+    fn free(&self, objective: &dyn Objective, rows: usize) -> Result<Free> {
+        let mut free = Free::new(rows, self.shift && !objective.ignores_constants());
+        free.columns.clone_from(&self.kept.columns);
+        if free.columns.iter().any(|x| x.len() != rows) {
+            return Err(Error::parameter("keep", format!("columns of other lengths than {rows} instances")));
+        }
+        if let Some(offset) = &self.offset {
+            let refuse = |reason: String| Err(Error::parameter("offset", reason));
+            if offset.len() != rows {
+                return refuse(format!("{} numbers for {rows} instances", offset.len()));
+            }
+            if objective.outputs() > 1 {
+                return refuse("only losses with one decision value an instance take one".into());
+            }
+            if let Some(i) = offset.iter().position(|x| !x.is_finite()) {
+                return refuse(format!("that of instance {} is {}, not a finite number", i + 1, offset[i]));
+            }
+            free.offset = Some(offset.clone());
+        }
+        Ok(free)
     }
 }
 
@@ -89,20 +130,26 @@ struct Run<'a> {
     machine: &'a Machine,
     plan: Plan,
     space: &'a dyn FeatureSpace,
-    labels: Binary,
-    /// How often instances count, if not all count once.
-    counts: Option<&'a [f64]>,
+    labels: &'a Labels,
+    /// How errors count, at the cost in force.
+    objective: Box<dyn Objective>,
+    /// What is never penalised.
+    free: Free,
     solver: Box<dyn Subproblem>,
     /// The cost in force.
     cost: f64,
+    /// The loss without features, at the cost in force.
+    empty: f64,
     /// How often it was doubled.
     doublings: usize,
     /// The subproblem tolerance in force.
     inner_tol: f64,
     held: Held,
     state: State,
-    margins: Vec<f64>,
-    objective: f64,
+    /// Decision values, output after output.
+    d: Vec<f64>,
+    /// The sum of the loss and the norm at the weights reached.
+    value: f64,
     /// The objective without features, at the cost in force.
     first: f64,
     /// By how much the last round lowered it.
@@ -133,10 +180,10 @@ pub(super) struct Mark {
 }
 
 impl Run<'_> {
-    fn run(mut self, labels: &Labels, observer: &mut dyn Observer) -> Result<Model> {
+    fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
         self.check_costs()?;
         self.start_without_features();
-        let checkpoint = self.open_checkpoint(labels, observer)?;
+        let checkpoint = self.open_checkpoint(observer)?;
         let stopped = loop {
             if self.interrupted() {
                 break Stop::Interrupted;
@@ -161,7 +208,7 @@ impl Run<'_> {
 
     /// Nothing is computed at costs that would overflow.
     fn check_costs(&self) -> Result<()> {
-        let total: f64 = self.labels.costs.iter().sum();
+        let total: f64 = self.objective.costs().iter().sum();
         let costs = [("cost", Some(self.cost)), ("debias", self.machine.debias)];
         for (name, cost) in costs.into_iter().filter_map(|(name, cost)| Some((name, cost?))) {
             let total = total / self.cost * cost;
@@ -173,13 +220,10 @@ impl Run<'_> {
     }
 
     fn start_without_features(&mut self) {
-        let Binary { signs, costs, .. } = &self.labels;
-        if self.machine.shift {
-            self.state.bias = best_shift(&*self.machine.loss, &self.state.f, signs, costs, 0.0);
-        }
-        self.margins = signs.iter().map(|y| -y * self.state.bias).collect();
-        self.objective = self.machine.loss.total(&self.state.f, self.state.bias, signs, costs);
-        self.first = self.objective;
+        self.free.fit(&*self.objective, &self.state.f, &mut self.state.free);
+        self.d = self.decisions();
+        self.value = self.objective.value(&self.d);
+        (self.first, self.empty) = (self.value, self.value);
         self.set_mark();
     }
 
@@ -198,7 +242,7 @@ impl Run<'_> {
         };
         let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         if let Some(round) = self.rounds.last_mut() {
-            (round.objective, round.lower_bound) = (self.objective, self.lower_bound);
+            (round.objective, round.lower_bound) = (self.value, self.lower_bound);
         }
         let scored = worst.scored;
         let (block, cut) = self.choose(worst);
@@ -215,7 +259,7 @@ impl Run<'_> {
         let new = self.held.add_block(self.space, &block, &mut self.state)?;
         seconds.generate = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        let before = self.objective;
+        let before = self.value;
         let mut outcome = self.refit();
         let mut helps = new.as_ref().is_some_and(|range| self.carries_weight(range));
         if let Some(range) = new.filter(|_| !helps && self.machine.features.is_some()) {
@@ -227,7 +271,7 @@ impl Run<'_> {
             self.keep(&outcome, seconds, observer);
             return Ok(self.no_block_helps(&outcome, observer));
         }
-        self.decrease = before - self.objective;
+        self.decrease = before - self.value;
         self.report(observer);
         self.record(&outcome, scored, seconds);
         Ok(None)
@@ -250,7 +294,7 @@ impl Run<'_> {
             return Some(if open { Stop::Stalled } else { Stop::Optimal });
         }
         // No new feature helps at this cost, but more are wanted.
-        let (before, clock) = (self.objective, Instant::now());
+        let (before, clock) = (self.value, Instant::now());
         if self.unraised.is_none() {
             self.unraised = self.rounds.last().cloned();
         }
@@ -258,7 +302,7 @@ impl Run<'_> {
         let seconds = Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         self.keep(&outcome, seconds, observer);
         // Where nothing is left to pay for, or next to nothing but errors, no cost brings in more.
-        let more = self.objective > (1.0 + SAME) * before && !self.is_saturated();
+        let more = self.value > (1.0 + SAME) * before && !self.is_saturated();
         self.doublings = if more { self.doublings + 1 } else { MAX_DOUBLINGS };
         None
     }
@@ -266,7 +310,7 @@ impl Run<'_> {
     /// Whether the last refit brought the run further, see [`Mark`].
     fn gets_on(&mut self) -> bool {
         let part = PROGRESS * self.machine.gap.map_or(self.inner_tol, |gap| gap.min(self.inner_tol));
-        let lower = self.objective < (1.0 - part) * self.mark.objective;
+        let lower = self.value < (1.0 - part) * self.mark.objective;
         let proven = self.machine.gap.is_some() && self.lower_bound > (1.0 + part) * self.mark.lower_bound;
         let selected = self.selected();
         if lower || proven {
@@ -284,14 +328,13 @@ impl Run<'_> {
 
     fn set_mark(&mut self) {
         let selected = self.selected();
-        self.mark = Mark { objective: self.objective, lower_bound: self.lower_bound, selected };
+        self.mark = Mark { objective: self.value, lower_bound: self.lower_bound, selected };
     }
 
     /// The worst-case analysis, and the bound that its scores prove (math: section 2).
     fn score(&mut self) -> Result<WorstCase> {
-        let alpha = self.duals();
+        let (v, balanced) = self.residual();
         let taken = self.held.in_blocks();
-        let v = self.signed(&alpha);
         let worst = self.space.worst_case(&v, self.plan.budget, &taken)?;
         let precision = match self.precision {
             Some(precision) => precision,
@@ -299,22 +342,21 @@ impl Run<'_> {
         };
         let count = self.plan.budget.min(usize::try_from(self.space.size()).unwrap_or(usize::MAX));
         let top = worst.top_at_most(count, &v, precision);
-        let bound = self.machine.loss.bound(&alpha, &self.labels.costs, top);
+        let leak = self.free.leak(&self.d, &v, balanced);
+        let bound = self.objective.lower_bound(&self.d, &v, top, leak);
         self.lower_bound = self.lower_bound.max(bound);
         // A bound holds whatever was rounded on the way; so if an objective is below, the objective lost to rounding.
-        self.objective = self.objective.max(self.lower_bound);
+        self.value = self.value.max(self.lower_bound);
         Ok(worst)
     }
 
-    /// Feasible dual variables at the margins reached.
-    fn duals(&self) -> Vec<f64> {
-        let Binary { signs, costs, .. } = &self.labels;
-        feasible_duals(&*self.machine.loss, &self.margins, signs, costs, self.machine.shift)
-    }
-
-    /// `v = alpha * y`, by which features are scored.
-    fn signed(&self, alpha: &[f64]) -> Vec<f64> {
-        alpha.iter().zip(&self.labels.signs).map(|(a, y)| a * y).collect()
+    /// The residual at the decision values reached, by which features are scored: feasible for the dual problem. Says whether it
+    /// is orthogonal to a constant without any rounding.
+    fn residual(&self) -> (Vec<f64>, bool) {
+        let mut v = vec![0.0; self.d.len()];
+        self.objective.residual(&self.d, &mut v);
+        let balanced = self.objective.make_feasible(&mut v, self.free.intercept);
+        (v, balanced)
     }
 
     /// The next block, and whether there was no room for all of it. Repeated candidates only where a certified gap is asked for;
@@ -356,22 +398,16 @@ impl Run<'_> {
         let reached = INNER_PART * self.certificate().gap().max(self.machine.gap.unwrap_or(0.0));
         let gap = if self.machine.gap.is_some() { self.inner_tol.min(reached) } else { self.inner_tol };
         let goal = Goal { gap, decrease: self.machine.inner_decrease, interrupt: &self.machine.interrupt };
-        let problem = Problem {
-            cache: &self.held.cache,
-            signs: &self.labels.signs,
-            costs: &self.labels.costs,
-            loss: &*self.machine.loss,
-            shift: self.machine.shift,
-        };
+        let problem = Problem { cache: &self.held.cache, objective: &*self.objective, free: &self.free };
         let outcome = self.solver.solve(&problem, &mut self.state, &goal);
-        self.margins = self.margins_reached();
-        self.objective = outcome.objective;
+        self.d = self.decisions();
+        self.value = outcome.objective;
         outcome
     }
 
-    fn margins_reached(&self) -> Vec<f64> {
-        let State { f, bias, .. } = &self.state;
-        f.iter().zip(&self.labels.signs).map(|(f, y)| y * (f - bias)).collect()
+    /// The decision values at the weights reached.
+    fn decisions(&self) -> Vec<f64> {
+        self.free.decision(&self.state.f, &self.state.free)
     }
 
     fn carries_weight(&self, coordinates: &std::ops::Range<usize>) -> bool {
@@ -382,10 +418,12 @@ impl Run<'_> {
     /// take its share: the optimum is not unique, and more features are wanted. Keeps the share if the objective stays and no
     /// other feature has to give up its weight for it.
     fn share(&mut self, new: std::ops::Range<usize>, outcome: &mut Outcome) -> bool {
-        let (before, objective, margins) = (self.state.clone(), self.objective, self.margins.clone());
+        let (before, value, d) = (self.state.clone(), self.value, self.d.clone());
         let selected = self.selected();
-        let c = self.held.cache.transpose(&self.signed(&self.duals()));
-        let pull: Vec<f64> = new.clone().map(|k| self.state.blocks.pull(k, &c)).collect();
+        let (cache, (v, _)) = (&self.held.cache, self.residual());
+        let c: Vec<f64> = v.chunks_exact(cache.rows()).flat_map(|v| cache.transpose(v)).collect();
+        let width = cache.len();
+        let pull: Vec<f64> = new.clone().map(|k| self.state.blocks.pull(k, &c, width)).collect();
         let (length, size) = (norm(&pull), self.state.blocks.norm(&self.state.omega));
         if size > 0.0 && length >= (1.0 - self.inner_tol) * size {
             let part = new.len() as f64 / self.state.omega.len() as f64;
@@ -394,22 +432,22 @@ impl Run<'_> {
                 .iter_mut()
                 .zip(pull)
                 .for_each(|(w, p)| *w = part * size * p / length);
-            let w = self.state.blocks.gather(&self.state.omega, self.held.cache.len());
-            self.state.f = self.held.cache.apply(&w);
+            self.state.f = self.held.apply(&self.state);
             let shared = self.refit();
-            if self.objective <= (1.0 + SAME) * objective && self.selected() > selected {
+            if self.value <= (1.0 + SAME) * value && self.selected() > selected {
                 *outcome = shared;
                 return true;
             }
         }
-        (self.state, self.objective, self.margins) = (before, objective, margins);
+        (self.state, self.value, self.d) = (before, value, d);
         false
     }
 
     fn double_cost(&mut self) -> Outcome {
         self.cost *= 2.0;
         self.first *= 2.0;
-        self.labels.costs.iter_mut().for_each(|cost| *cost *= 2.0);
+        self.empty *= 2.0;
+        self.objective.rescale(2.0);
         // A bound for a smaller cost is one for a larger: the optimum only grows.
         let outcome = self.refit();
         self.held.drop_idle_blocks(&mut self.state);
@@ -422,9 +460,9 @@ impl Run<'_> {
     /// no larger.) Nor can costs grow for ever.
     fn is_saturated(&self) -> bool {
         let norm = self.state.blocks.norm(&self.state.omega);
-        let (part, gain) = (0.5 * norm * norm, self.first - self.objective);
+        let (part, gain) = (0.5 * norm * norm, self.first - self.value);
         let settled = gain > self.inner_tol * self.first && part < self.inner_tol * gain;
-        settled || part > (1.0 - self.inner_tol) * self.objective || 2.0 * self.first > LARGEST_OBJECTIVE
+        settled || part > (1.0 - self.inner_tol) * self.value || 2.0 * self.first > LARGEST_OBJECTIVE
     }
 
     fn interrupted(&self) -> bool {
@@ -432,7 +470,7 @@ impl Run<'_> {
     }
 
     fn certificate(&self) -> Certificate {
-        Certificate { objective: self.objective, lower_bound: self.lower_bound }
+        Certificate { objective: self.value, lower_bound: self.lower_bound }
     }
 
     /// How many candidates carry weight.
@@ -440,37 +478,48 @@ impl Run<'_> {
         self.held.selected(&self.held.weights(&self.state)).len()
     }
 
-    fn accuracy(&self) -> f64 {
-        // As in prediction, a decision value of exactly 0 counts as negative.
-        let right = |(&z, &y): (&f64, &f64)| z > 0.0 || (z == 0.0 && y < 0.0);
-        let pairs = || self.margins.iter().zip(&self.labels.signs);
-        match self.counts {
-            None => pairs().filter(|&pair| right(pair)).count() as f64 / self.margins.len() as f64,
-            Some(counts) => {
-                let counted = pairs().zip(counts).filter(|(pair, _)| right(*pair));
-                counted.map(|(_, count)| count).sum::<f64>() / counts.iter().sum::<f64>()
-            }
+    /// How well the model fits the training data: of classes the part that is right, of all else the part of the loss without
+    /// features that they explain.
+    fn fit(&self) -> Fit {
+        if self.machine.loss_in_use().output() == Output::Classes {
+            return Fit::Accuracy(accuracy(self.labels, &self.d));
         }
+        let explained = 1.0 - self.objective.value(&self.d) / self.empty;
+        Fit::Explained(if self.empty > 0.0 { explained } else { 0.0 })
     }
 
     fn record(&mut self, outcome: &Outcome, scored: u128, seconds: Seconds) {
         let weights = self.held.weights(&self.state);
-        let terms: Vec<usize> = (0..weights.len()).filter(|&t| weights[t] != 0.0).collect();
+        let terms = self.held.weighty(&weights);
+        let outputs = self.objective.outputs();
+        let ((bias, kept), fit) = (self.free_weights(), self.fit());
         self.rounds.push(Round {
             round: self.rounds.len() + 1,
             selected: self.held.selected(&weights).len(),
             scored,
             cost: self.cost,
-            objective: self.objective,
+            objective: self.value,
             lower_bound: self.lower_bound,
             inner_iterations: outcome.iterations,
             inner_gap: outcome.gap,
-            accuracy: self.accuracy(),
-            bias: self.state.bias,
-            weights: terms.iter().map(|&t| weights[t]).collect(),
+            accuracy: fit.accuracy(),
+            explained: fit.explained(),
+            bias,
+            kept,
+            weights: terms.iter().flat_map(|&t| &weights[t * outputs..][..outputs]).copied().collect(),
             terms,
             seconds,
         });
+    }
+
+    /// The shift b, which is minus the intercept, and the weights of the columns kept, each with all of its outputs.
+    pub(super) fn free_weights(&self) -> (PerOutput, Vec<PerOutput>) {
+        let (width, outputs) = (self.free.width(), self.objective.outputs());
+        let column = |r: usize| (0..outputs).map(|k| self.state.free[k * width + r]).collect::<Vec<f64>>();
+        let first = usize::from(self.free.intercept);
+        let bias = if first == 1 { column(0) } else { vec![0.0; outputs] };
+        let bias = bias.into_iter().map(|intercept| 0.0 - intercept).collect();
+        (PerOutput(bias), (first..width).map(|r| PerOutput(column(r))).collect())
     }
 
     /// Reports the last round, once nothing can change it any more.
@@ -500,6 +549,19 @@ impl Run<'_> {
             self.record(outcome, scored, seconds);
             let last = self.rounds.last_mut().expect("just recorded");
             last.inner_iterations += inner_iterations;
+        }
+    }
+}
+
+/// The part of the instances, each as often as it counts, whose class is that of the decision values.
+fn accuracy(labels: &Labels, d: &[f64]) -> f64 {
+    let (codes, n) = (labels.codes(), labels.len());
+    let right = |i: usize| predicted_class(d.iter().skip(i).step_by(n).copied()) == codes[i] as usize;
+    match labels.weights() {
+        None => (0..n).filter(|&i| right(i)).count() as f64 / n as f64,
+        Some(weights) => {
+            let counted = (0..n).filter(|&i| right(i)).map(|i| weights[i]);
+            counted.sum::<f64>() / weights.iter().sum::<f64>()
         }
     }
 }

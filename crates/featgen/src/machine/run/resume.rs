@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::{MAX_DOUBLINGS, Run, TIGHTEST};
-use crate::data::{Binary, Labels};
 use crate::error::{Error, Result};
 use crate::machine::Observer;
 use crate::machine::checkpoint::{Checkpoint, Progress, Saved};
@@ -16,13 +15,9 @@ const CONSISTENT: f64 = 1e-6;
 
 impl Run<'_> {
     /// The checkpoint, if there is to be one; goes on from it if it is there.
-    pub(super) fn open_checkpoint(
-        &mut self,
-        labels: &Labels,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<Checkpoint>> {
+    pub(super) fn open_checkpoint(&mut self, observer: &mut dyn Observer) -> Result<Option<Checkpoint>> {
         let Some(path) = &self.machine.checkpoint else { return Ok(None) };
-        let opened = Checkpoint::open(path, self.machine, &self.plan, self.space, labels);
+        let opened = Checkpoint::open(path, self.machine, &self.plan, self.space, self.labels);
         // A run that is to end before it began needs none; but one that is there has a model that is not known yet.
         if opened.is_err() && self.interrupted() && !path.exists() {
             return Ok(None);
@@ -47,8 +42,8 @@ impl Run<'_> {
             doublings: self.doublings,
             inner_tol: self.inner_tol,
             cut: self.cut,
-            bias: self.state.bias,
-            objective: self.objective,
+            free: self.state.free.clone(),
+            objective: self.value,
             first: self.first,
             decrease: Some(self.decrease).filter(|decrease| decrease.is_finite()),
             lower_bound: self.lower_bound,
@@ -81,18 +76,19 @@ impl Run<'_> {
             return Err(strange("its blocks"));
         }
         let columns = self.state.blocks.columns.len();
-        if f.len() != self.labels.signs.len() || omega.len() != columns {
+        let fits = f.len() == self.state.f.len() && progress.free.len() == self.state.free.len();
+        if !fits || omega.len() != columns || progress.free.iter().any(|x| !x.is_finite()) {
             return Err(strange("its weights"));
         }
-        (self.state.f, self.state.omega, self.state.bias) = (f, omega, progress.bias);
+        (self.state.f, self.state.omega, self.state.free) = (f, omega, progress.free);
+        let (outputs, kept) = (self.objective.outputs(), self.free.columns.len());
         let terms = self.held.terms.len();
         let sound = |round: &Round| {
-            let paired = round.terms.len() == round.weights.len();
+            let paired = round.has_outputs(outputs) && round.kept.len() == kept;
             let known = round.terms.iter().all(|&t| t < terms);
-            let weighty = || round.terms.iter().zip(&round.weights).filter(|(_, weight)| **weight != 0.0);
             let Round { objective, lower_bound, .. } = *round;
             (paired && known && round.is_finite() && Certificate { objective, lower_bound }.is_sound())
-                && self.held.candidates_of(weighty().map(|(&t, _)| t)) == round.selected
+                && self.held.candidates_of(round.weighty()) == round.selected
         };
         let ordered = progress.rounds.iter().zip(1..).all(|(round, k)| round.round == k);
         let unraised = progress.unraised.as_ref().filter(|r| !(1..=progress.rounds.len()).contains(&r.round));
@@ -106,22 +102,23 @@ impl Run<'_> {
             return Err(strange("its costs and tolerances"));
         }
         // Doubling is exact, so that once is as good as step by step.
-        self.labels.costs.iter_mut().for_each(|cost| *cost *= factor);
+        self.objective.rescale(factor);
+        self.empty *= factor;
         self.cost = progress.cost;
         self.doublings = progress.doublings;
         self.inner_tol = progress.inner_tol;
         self.cut = progress.cut;
-        self.objective = progress.objective;
+        self.value = progress.objective;
         self.first = progress.first;
         self.decrease = progress.decrease.unwrap_or(f64::INFINITY);
         self.lower_bound = progress.lower_bound;
         (self.mark, self.unraised) = (progress.mark, progress.unraised);
         self.rounds = progress.rounds;
-        self.margins = self.margins_reached();
+        self.d = self.decisions();
         if !self.is_consistent() {
             return Err(strange("its weights and their objective"));
         }
-        match self.solver.resume(arrays.collect(), &self.held.cache) {
+        match self.solver.resume(arrays.collect(), outputs, &self.held.cache) {
             true => Ok(()),
             false => Err(strange("the solver's numbers")),
         }
@@ -129,15 +126,14 @@ impl Run<'_> {
 
     /// Whether decision values are those of the weights, and the objective is theirs, but for what rounding explains.
     fn is_consistent(&self) -> bool {
-        let State { blocks, omega, f, bias } = &self.state;
-        let Binary { signs, costs, .. } = &self.labels;
+        let State { blocks, omega, f, .. } = &self.state;
         let close = |a: f64, b: f64, size: f64| size.is_finite() && (a - b).abs() <= CONSISTENT * size;
-        let again = self.held.cache.apply(&blocks.gather(omega, self.held.cache.len()));
+        let again = self.held.apply(&self.state);
         let size = again.iter().fold(1.0, |most: f64, f| most.max(f.abs()));
         let norm = blocks.norm(omega);
-        let objective = self.machine.loss.total(f, *bias, signs, costs) + 0.5 * norm * norm;
+        let objective = self.objective.value(&self.d) + 0.5 * norm * norm;
         f.iter().zip(&again).all(|(&a, &b)| close(a, b, size))
-            && close(objective, self.objective, objective)
-            && self.lower_bound <= self.objective
+            && close(objective, self.value, objective)
+            && self.lower_bound <= self.value
     }
 }

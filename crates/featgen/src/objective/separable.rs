@@ -1,0 +1,190 @@
+//! Objectives that are sums of a function of one decision value and one number to be predicted.
+
+use super::balance::balance;
+use super::{Objective, bound};
+use crate::bracket::Bracket;
+use crate::ordered;
+use crate::rounding::UNIT;
+
+/// A loss of a decision value `f` for an instance whose target is `y`, per unit of cost: convex in `f`, at least 0.
+///
+/// With two classes, `y` is -1 or 1. Every function must be safe at any finite decision value.
+pub trait PointLoss: Send + Sync + 'static {
+    /// The loss, at least 0.
+    fn value(&self, f: f64, y: f64) -> f64;
+
+    /// Its negative derivative in f.
+    fn residual(&self, f: f64, y: f64) -> f64;
+
+    /// Its second derivative in f, at least 0.
+    fn curvature(&self, f: f64, y: f64) -> f64;
+
+    /// The concave term of the dual objective at residual `v`: `min over f of value(f, y) + v f`.
+    fn conjugate(&self, v: f64, y: f64) -> f64;
+
+    /// The same less all that rounding may have added to it: surely not above the exact value at `v`.
+    fn conjugate_below(&self, v: f64, y: f64) -> f64;
+
+    /// First and second derivative of [`conjugate`](Self::conjugate) in v; finite wherever it is defined.
+    fn conjugate_slopes(&self, v: f64, y: f64) -> (f64, f64);
+
+    /// The largest multiple of `v` at which the conjugate is defined; it is defined at 0 and, but for rounding, at every residual.
+    fn limit(&self, v: f64, y: f64) -> f64;
+
+    /// The nearest number to `v` at which the conjugate is defined.
+    fn clamp(&self, v: f64, y: f64) -> f64;
+}
+
+/// A point loss, weighted and summed over instances and outputs.
+pub struct Separable<L> {
+    loss: L,
+    /// The target of every instance, output after output.
+    y: Vec<f64>,
+    costs: Vec<f64>,
+}
+
+impl<L: PointLoss> Separable<L> {
+    /// From the targets of all instances, output after output, and the instances' costs.
+    pub fn new(loss: L, y: Vec<f64>, costs: Vec<f64>) -> Self {
+        Self { loss, y, costs }
+    }
+
+    /// The targets of every output beside a part of `x`.
+    fn by_output<'a>(&'a self, x: &'a [f64]) -> impl Iterator<Item = (&'a [f64], &'a [f64])> {
+        let n = self.costs.len().max(1);
+        self.y.chunks_exact(n).zip(x.chunks_exact(n))
+    }
+
+    /// `K` sums over all instances and outputs of what `terms` makes of the target, the number in `x` and the cost.
+    fn sums<const K: usize>(&self, x: &[f64], terms: impl Fn(f64, f64, f64) -> [f64; K] + Sync) -> [f64; K] {
+        let mut all = [0.0; K];
+        for (y, x) in self.by_output(x) {
+            let part = ordered::sums(x.len(), |i| terms(y[i], x[i], self.costs[i]));
+            all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
+        }
+        all
+    }
+
+    /// Makes `out` of the target, the number in `x` and the cost of every instance and output.
+    fn map(&self, x: &[f64], out: &mut [f64], each: impl Fn(f64, f64, f64) -> f64 + Sync) {
+        let n = self.costs.len().max(1);
+        for ((y, x), out) in self.by_output(x).zip(out.chunks_exact_mut(n)) {
+            ordered::fill(out, |i| each(y[i], x[i], self.costs[i]));
+        }
+    }
+
+    /// The b that minimises the loss of one output at `f - b`: Newton's method kept inside a bracket by bisection.
+    fn best_shift(&self, y: &[f64], f: &[f64], start: f64) -> f64 {
+        let mut b = start;
+        let mut bracket = Bracket { low: f64::NEG_INFINITY, high: f64::INFINITY };
+        for _ in 0..200 {
+            let [slope, size, curvature] = ordered::sums(f.len(), |i| {
+                let (d, cost) = (f[i] - b, self.costs[i]);
+                let v = cost * self.loss.residual(d, y[i]);
+                [v, v.abs(), cost * self.loss.curvature(d, y[i])]
+            });
+            if slope.abs() <= 1e-14 * size {
+                break;
+            }
+            let outwards = b - slope.signum() * (1.0 + b.abs());
+            let next = bracket.next(b, slope <= 0.0, b - slope / curvature, outwards);
+            if next == b || (next - b).abs() <= 1e-16 * b.abs() {
+                break;
+            }
+            b = next;
+        }
+        b
+    }
+
+    /// The multiple of `v` that makes the largest bound, about, and surely feasible.
+    pub(super) fn best_multiple(&self, v: &[f64], top: f64) -> f64 {
+        let mut limit = f64::INFINITY;
+        let mut nothing = true;
+        for (y, v) in self.by_output(v) {
+            for i in 0..v.len() {
+                let v = ratio(v[i], self.costs[i]);
+                nothing &= v == 0.0;
+                limit = limit.min(self.loss.limit(v, y[i]));
+            }
+        }
+        if nothing {
+            return 0.0;
+        }
+        // As it is, v is feasible; larger multiples must be so with rounding.
+        let limit = (limit * (1.0 - 8.0 * UNIT)).max(1.0);
+        bound::best_multiple(limit, top, |kappa| {
+            self.sums(v, |y, v, cost| {
+                let ratio = ratio(v, cost);
+                let a = self.loss.clamp(kappa * ratio, y);
+                let (slope, curvature) = self.loss.conjugate_slopes(a, y);
+                [cost * self.loss.conjugate(a, y), v * slope, v * (ratio * curvature)]
+            })
+        })
+    }
+
+    /// A number that is surely not above what the multiple kappa of `v` proves.
+    pub(super) fn bound_at(&self, kappa: f64, v: &[f64], top: f64, leak: f64) -> f64 {
+        let [sum, size] = self.sums(v, |y, v, cost| {
+            // Two operations make the ratio; a concave function is smallest at an end of where it may be.
+            let a = kappa * v / cost;
+            let [low, high] = [a * (1.0 - 4.0 * UNIT), a * (1.0 + 4.0 * UNIT)].map(|a| self.loss.clamp(a, y));
+            let term = match cost > 0.0 {
+                true => cost * self.loss.conjugate_below(low, y).min(self.loss.conjugate_below(high, y)),
+                false => 0.0,
+            };
+            [term, term.abs()]
+        });
+        let operations = ordered::depth(self.costs.len()) + 7 + self.outputs();
+        bound::surely(sum, size, operations, kappa, top, leak)
+    }
+}
+
+/// The residual per unit of cost; 0 for instances that do not count.
+fn ratio(v: f64, cost: f64) -> f64 {
+    if cost > 0.0 { v / cost } else { 0.0 }
+}
+
+impl<L: PointLoss> Objective for Separable<L> {
+    fn outputs(&self) -> usize {
+        self.y.len() / self.costs.len().max(1)
+    }
+
+    fn costs(&self) -> &[f64] {
+        &self.costs
+    }
+
+    fn rescale(&mut self, factor: f64) {
+        self.costs.iter_mut().for_each(|cost| *cost *= factor);
+    }
+
+    fn value(&self, d: &[f64]) -> f64 {
+        let [value] = self.sums(d, |y, d, cost| [cost * self.loss.value(d, y)]);
+        value
+    }
+
+    fn residual(&self, d: &[f64], v: &mut [f64]) {
+        self.map(d, v, |y, d, cost| cost * self.loss.residual(d, y));
+    }
+
+    fn curvature(&self, d: &[f64], h: &mut [f64]) {
+        self.map(d, h, |y, d, cost| cost * self.loss.curvature(d, y));
+    }
+
+    fn fit_intercept(&self, f: &[f64], at: &mut [f64]) -> bool {
+        for ((y, f), at) in self.by_output(f).zip(at) {
+            *at = 0.0 - self.best_shift(y, f, -*at);
+        }
+        true
+    }
+
+    fn make_feasible(&self, v: &mut [f64], intercept: bool) -> bool {
+        if intercept {
+            v.chunks_exact_mut(self.costs.len().max(1)).for_each(balance);
+        }
+        true
+    }
+
+    fn lower_bound(&self, _d: &[f64], v: &[f64], top: f64, leak: f64) -> f64 {
+        self.bound_at(self.best_multiple(v, top), v, top, leak).max(0.0)
+    }
+}
