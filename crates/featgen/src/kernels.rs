@@ -101,7 +101,7 @@ pub enum RowNumbers<'a> {
 }
 
 /// Partial sums that are added in a fixed order at the end.
-type Sums = [f64; LANES];
+pub(crate) type Sums = [f64; LANES];
 
 /// Eight more products. As a whole array at a time, so that sums stay in registers and lanes become vectors.
 #[inline(always)]
@@ -148,6 +148,24 @@ pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
     ]
 }
 
+/// A part of the dot products of several columns with one vector, which begins where the parts before it left off: with
+/// [`finish_dot`] at the end, each is as [`dot`] gives it, to the bit. Parts are of whole lanes: of a multiple of [`LANES`] rows.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn add_dots<T: Number, const C: usize>(sums: &mut [Sums; C], columns: [&[T]; C], v: &[f64]) {
+    let (v, _) = v.as_chunks();
+    let columns = columns.map(|x| &x.as_chunks::<LANES>().0[..v.len()]);
+    let mut held = *sums;
+    for (i, v) in v.iter().enumerate() {
+        held = std::array::from_fn(|c| step(held[c], &columns[c][i], v));
+    }
+    *sums = held;
+}
+
+/// The total of partial sums and what is left of a column after its whole lanes.
+pub(crate) fn finish_dot<T: Number>(sums: Sums, x: &[T], v: &[f64]) -> f64 {
+    finish(sums, x, v)
+}
+
 /// The largest absolute value, infinite if a value is not a number; 0 of none.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn largest<T: Number>(x: &[T]) -> f64 {
@@ -185,10 +203,24 @@ pub(crate) fn add_scaled<T: Number>(weight: f64, x: &[T], out: &mut [f64]) {
     }
 }
 
-/// `sum_k x[k] * v[rows[k]]`: the dot product of a sparse column.
-#[inline]
-pub(crate) fn dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
+/// Partial sums over the values of a sparse column.
+pub(crate) type SparseSums = [f64; 4];
+
+/// The total of partial sums.
+#[inline(always)]
+pub(crate) fn total(sums: SparseSums) -> f64 {
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+/// `sum_k x[k] * v[rows[k]]`, by partial sums that begin where those of the values before left off. If these were a multiple of
+/// four, it does not matter to any bit how a column is divided.
+#[inline(always)]
+pub(crate) fn add_sparse<R: RowNumber, T: Number>(
+    mut sums: SparseSums,
+    rows: &[R],
+    x: &[T],
+    v: &[f64],
+) -> SparseSums {
     let (r4, r_rest) = rows.as_chunks::<4>();
     let (x4, x_rest) = x.as_chunks::<4>();
     for (r, x) in r4.iter().zip(x4) {
@@ -199,13 +231,12 @@ pub(crate) fn dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]
     for (l, (&r, x)) in r_rest.iter().zip(x_rest).enumerate() {
         sums[l] += x.wide() * v[r.at()];
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
+    sums
 }
 
-/// `sum_k v[rows[k]]`: the same where every value is 1.
-#[inline]
-pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
+/// The same where every value is 1.
+#[inline(always)]
+pub(crate) fn add_at<R: RowNumber>(mut sums: SparseSums, rows: &[R], v: &[f64]) -> SparseSums {
     let (r4, r_rest) = rows.as_chunks::<4>();
     for r in r4 {
         for l in 0..4 {
@@ -215,7 +246,19 @@ pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
     for (l, &r) in r_rest.iter().enumerate() {
         sums[l] += v[r.at()];
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
+    sums
+}
+
+/// `sum_k x[k] * v[rows[k]]`: the dot product of a sparse column.
+#[inline]
+pub(crate) fn dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]) -> f64 {
+    total(add_sparse([0.0; 4], rows, x, v))
+}
+
+/// `sum_k v[rows[k]]`: the same where every value is 1.
+#[inline]
+pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
+    total(add_at([0.0; 4], rows, v))
 }
 
 #[cfg(test)]

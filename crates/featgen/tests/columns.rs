@@ -1,9 +1,11 @@
 //! The contract of [`Columns`], one routine run on every storage: what it says of a matrix is what brute force says.
 
-use featgen::data::{Column, Columns, Dense, Layout, Real, Sparse, Values};
+use std::ops::Range;
+
+use featgen::data::{Column, Columns, Dense, Layout, Real, RowBlocks, Sparse, Values};
 use proptest::prelude::*;
 
-/// A matrix by rows, its columns' ids, and a vector to multiply with.
+/// A matrix by rows, its columns' ids, and vectors to multiply with, one after the other.
 #[derive(Debug, Clone)]
 struct Example {
     rows: usize,
@@ -82,23 +84,66 @@ fn same_columns(storage: &dyn Columns, expected: &Example) -> Result<(), TestCas
     Ok(())
 }
 
+/// The vectors that an example has.
+const OUTPUTS: usize = 5;
+
+/// The sums of these columns with one vector, as bits.
+fn dots(storage: &dyn Columns, range: Range<usize>, v: &[f64]) -> Vec<u64> {
+    let mut out = vec![f64::NAN; range.len()];
+    storage.dots(range, v, &mut out);
+    out.into_iter().map(f64::to_bits).collect()
+}
+
 fn same_dots(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseError> {
-    let n = storage.len();
-    let mut whole = vec![f64::NAN; n];
-    storage.dots(0..n, &expected.v, &mut whole);
-    for j in 0..n {
-        let terms = || (0..expected.rows).map(|i| expected.value(i, j) * expected.v[i]);
-        let tolerance = 1e-14 * terms().map(f64::abs).sum::<f64>();
-        prop_assert!((whole[j] - terms().sum::<f64>()).abs() <= tolerance, "column {}", j);
+    let (n, rows) = (storage.len(), expected.rows);
+    let output = |k: usize| &expected.v[k * rows..(k + 1) * rows];
+    let whole: Vec<Vec<u64>> = (0..OUTPUTS).map(|k| dots(storage, 0..n, output(k))).collect();
+    for (k, whole) in whole.iter().enumerate() {
+        for j in 0..n {
+            let terms = || (0..rows).map(|i| expected.value(i, j) * output(k)[i]);
+            let tolerance = 1e-14 * terms().map(f64::abs).sum::<f64>();
+            let found = f64::from_bits(whole[j]);
+            prop_assert!((found - terms().sum::<f64>()).abs() <= tolerance, "column {}, output {}", j, k);
+        }
     }
-    // The same bits, however the columns are asked for.
+    // The same bits, however the columns are asked for, and with whichever outputs.
     for begin in 0..=n {
         for end in begin..=n {
-            let mut part = vec![f64::NAN; end - begin];
-            storage.dots(begin..end, &expected.v, &mut part);
-            let same = part.iter().zip(&whole[begin..end]).all(|(a, b)| a.to_bits() == b.to_bits());
-            prop_assert!(same, "columns {}..{}", begin, end);
+            prop_assert_eq!(&dots(storage, begin..end, output(0)), &whole[0][begin..end]);
         }
+    }
+    for (outputs, range) in
+        [(0..2, 0..n), (1..OUTPUTS, 0..n), (0..OUTPUTS, n / 3..n), (0..OUTPUTS, n / 2..n / 2)]
+    {
+        let mut out = vec![f64::NAN; outputs.len() * range.len()];
+        storage.dots(range.clone(), &expected.v[outputs.start * rows..outputs.end * rows], &mut out);
+        let found: Vec<u64> = out.into_iter().map(f64::to_bits).collect();
+        let alone: Vec<u64> = outputs.flat_map(|k| whole[k][range.clone()].to_vec()).collect();
+        prop_assert_eq!(found, alone, "columns {:?}", range);
+    }
+    if let Some(blocks) = storage.by_blocks() {
+        same_blocks(blocks, storage, &expected.v, &whole.concat())?;
+    }
+    Ok(())
+}
+
+/// Sums that grow block after block, of any size, are the same.
+fn same_blocks(
+    blocks: &dyn RowBlocks,
+    storage: &dyn Columns,
+    v: &[f64],
+    expected: &[u64],
+) -> Result<(), TestCaseError> {
+    let (rows, n) = (storage.rows(), storage.len());
+    for block in [1, 7, blocks.block()] {
+        let mut out = vec![0.0; expected.len()];
+        for first in (0..rows).step_by(block) {
+            let part = first..rows.min(first + block);
+            blocks.fetch(part.clone());
+            blocks.add_dots(part, 0..n, v, &mut out);
+        }
+        let found: Vec<u64> = out.into_iter().map(f64::to_bits).collect();
+        prop_assert_eq!(&found, expected, "blocks of {} rows", block);
     }
     Ok(())
 }
@@ -108,7 +153,7 @@ fn examples() -> impl Strategy<Value = Example> {
     (0usize..40, ids).prop_flat_map(|(rows, ids)| {
         let value = prop_oneof![2 => Just(0.0), 3 => -10.0..10.0];
         let values = proptest::collection::vec(value, rows * ids.len());
-        let v = proptest::collection::vec(-1.0..1.0, rows);
+        let v = proptest::collection::vec(prop_oneof![1 => Just(0.0), 4 => -1.0..1.0], OUTPUTS * rows);
         let ids: Vec<u64> = ids.into_iter().collect();
         (values, v).prop_map(move |(values, v)| Example { rows, ids: ids.clone(), values, v })
     })
@@ -136,16 +181,88 @@ proptest! {
             keeps_contract(&example.dense(|x| x, layout), &example)?;
             keeps_contract(&narrow.dense(|x| x as f32, layout), &narrow)?;
         }
+        keeps_contract(&ByBlocks(example.dense(|x| x, Layout::RowMajor)), &example)?;
+    }
+}
+
+/// Longer and wider than what is read at a time, in every direction.
+#[test]
+fn large_data_are_summed_as_small_ones() {
+    for (rows, columns) in [(4999, 39), (130, 1200)] {
+        let value = |k: usize| if k.is_multiple_of(11) { 0.0 } else { ((k * k) as f64).sin() };
+        let example = Example {
+            rows,
+            ids: (0..columns as u64).collect(),
+            values: (0..rows * columns).map(value).collect(),
+            v: (0..OUTPUTS * rows).map(|i| if i % 7 == 0 { 0.0 } else { (i as f64 * 0.7).cos() }).collect(),
+        };
+        let storages: [&dyn Columns; 4] = [
+            &example.dense(|x| x, Layout::RowMajor),
+            &example.dense(|x| x, Layout::ColumnMajor),
+            &example.sparse(Values::F64),
+            &ByBlocks(example.dense(|x| x, Layout::RowMajor)),
+        ];
+        for storage in storages {
+            let mut all = vec![f64::NAN; OUTPUTS * columns];
+            storage.dots(0..columns, &example.v, &mut all);
+            let bits: Vec<u64> = all.iter().map(|sum| sum.to_bits()).collect();
+            for (k, found) in bits.chunks(columns).enumerate() {
+                assert_eq!(found, dots(storage, 0..columns, &example.v[k * rows..(k + 1) * rows]));
+            }
+            for j in [0, columns / 2, columns - 1] {
+                let terms = example.column(j).into_iter().zip(&example.v[rows..]);
+                let expected: f64 = terms.map(|(x, v)| x * v).sum();
+                assert!((all[columns + j] - expected).abs() < 1e-10, "{} {expected}", all[columns + j]);
+            }
+            if let Some(blocks) = storage.by_blocks() {
+                same_blocks(blocks, storage, &example.v, &bits).unwrap();
+            }
+        }
+    }
+}
+
+/// A matrix by rows that is read by blocks although it is small.
+struct ByBlocks(Dense<f64, Vec<f64>>);
+
+impl Columns for ByBlocks {
+    fn rows(&self) -> usize {
+        self.0.rows()
     }
 
-    #[test]
-    fn rows_are_the_same_values(example in examples()) {
-        let rows = example.sparse(Values::F64).to_rows();
-        prop_assert_eq!(rows.len(), example.rows);
-        for i in 0..example.rows {
-            let expected = (0..example.ids.len()).map(|j| (j, example.value(i, j))).filter(|(_, x)| *x != 0.0);
-            prop_assert!(rows.row(i).eq(expected));
-        }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn dimension(&self) -> u64 {
+        self.0.dimension()
+    }
+
+    fn nonzeros(&self) -> u64 {
+        self.0.nonzeros()
+    }
+
+    fn id(&self, position: usize) -> u64 {
+        self.0.id(position)
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        self.0.position(id)
+    }
+
+    fn batch(&self) -> usize {
+        self.0.batch()
+    }
+
+    fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        self.0.dots(range, v, out);
+    }
+
+    fn by_blocks(&self) -> Option<&dyn RowBlocks> {
+        Some(&self.0)
+    }
+
+    fn gather(&self, positions: &[usize]) -> Vec<Column> {
+        self.0.gather(positions)
     }
 }
 

@@ -65,16 +65,17 @@ fn models_of(data: &Dataset) -> [String; 4] {
 /// All that a storage adds up or counts over each of its columns, to the bit.
 fn sums_of(data: &Dataset) -> Vec<u64> {
     let columns = &data.columns;
-    let v: Vec<f64> = (0..columns.rows()).map(|i| (i as f64).sin()).collect();
-    let mut sums = vec![0.0; columns.len()];
+    let v: Vec<f64> = (0..3 * columns.rows()).map(|i| (i as f64).sin()).collect();
+    let mut sums = vec![0.0; 3 * columns.len()];
     columns.dots(0..columns.len(), &v, &mut sums);
+    let v = &v[..columns.rows()];
     let bins = Bins::new(1.0, 1.0, 9);
     columns.visit(0..columns.len(), &mut |k, column| {
         assert_eq!(column.len(), columns.filled(k));
         let mut levels = [[0.0; 4]; 10];
-        column.histogram(&v, &bins, &mut levels);
+        column.histogram(v, &bins, &mut levels);
         sums.extend(levels.as_flattened());
-        sums.extend(column.signed_sums(&v, |v, x| v * x * x));
+        sums.extend(column.signed_sums(v, |v, x| v * x * x));
         column.for_each(|row, x| sums.extend([k as f64, f64::from(row), x]));
     });
     sums.into_iter().map(f64::to_bits).collect()

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{Column, ColumnView, Columns, GoOn, RowBlocks, ValuesView, sparse};
 use crate::error::{Error, Result};
-use crate::kernels::{self, Number};
+use crate::kernels::{self, Number, Sums};
 
 /// A number that dense storage can hold.
 pub trait Real: Number + bytemuck::Pod {
@@ -66,6 +66,15 @@ const GATHERED_ROWS: usize = 256;
 /// Neighbouring columns that are taken out of data by rows together, at most, and about how many bytes.
 const NEIGHBOURS: usize = 64;
 const NEIGHBOURS_BYTES: usize = 1 << 24;
+
+/// Rows and columns of a tile of data by columns, which are read once for all outputs: it stays in a near cache. Rows are whole
+/// lanes, see [`kernels::add_dots`].
+const TILE_ROWS: usize = 1 << 9;
+const TILE_COLUMNS: usize = 1 << 5;
+
+/// The same of data by rows.
+const TILE_HEIGHT: usize = 1 << 6;
+const TILE_WIDTH: usize = 1 << 9;
 
 impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     /// A matrix of `rows` by `columns` laid over `buffer`.
@@ -146,6 +155,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
         columns
     }
 
+    /// The sums of one output.
     fn dots_by_column(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         let fours = range.len() / 4 * 4;
         for k in (0..fours).step_by(4) {
@@ -155,6 +165,52 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
         }
         for k in fours..range.len() {
             out[k] = kernels::dot(self.column(range.start + k), v);
+        }
+    }
+
+    /// The sums of several outputs, whose number is given: a tile of some rows and columns after the other, which stays in a near
+    /// cache until all outputs have used it.
+    fn tiled_dots(&self, range: Range<usize>, v: &[f64], outputs: usize, out: &mut [f64]) {
+        let (n, width) = (self.rows.len(), range.len());
+        let whole = n / kernels::LANES * kernels::LANES;
+        for first in (0..width).step_by(TILE_COLUMNS) {
+            let columns = first..width.min(first + TILE_COLUMNS);
+            let mut sums = vec![Sums::default(); outputs * columns.len()];
+            for top in (0..whole).step_by(TILE_ROWS) {
+                let rows = top..whole.min(top + TILE_ROWS);
+                let part = |j: usize| &self.column(range.start + j)[rows.clone()];
+                let (fours, rest) = (columns.len() / 4 * 4, columns.end);
+                for (k, sums) in sums.chunks_mut(columns.len()).enumerate() {
+                    let v = &v[k * n..][rows.clone()];
+                    let (together, alone) = sums.as_chunks_mut::<4>();
+                    for (j, sums) in (first..).step_by(4).zip(together) {
+                        kernels::add_dots(sums, [j, j + 1, j + 2, j + 3].map(part), v);
+                    }
+                    for (j, sum) in (first + fours..rest).zip(alone) {
+                        kernels::add_dots(std::array::from_mut(sum), [part(j)], v);
+                    }
+                }
+            }
+            for (k, sums) in sums.chunks(columns.len()).enumerate() {
+                let v = &v[k * n..][whole..n];
+                for (j, &sums) in columns.clone().zip(sums) {
+                    let rest = &self.column(range.start + j)[whole..];
+                    out[k * width + j] = kernels::finish_dot(sums, rest, v);
+                }
+            }
+        }
+    }
+
+    /// Adds what some rows contribute to the sums of one output. Rows whose `v` is 0 (instances that a hinge loss is content with)
+    /// are not even read.
+    fn add_one(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let read: Vec<usize> = rows.filter(|&i| v[i] != 0.0).collect();
+        let (together, rest) = read.as_chunks::<{ kernels::ROWS }>();
+        for rows in together {
+            kernels::add_rows(rows.map(|i| self.row_part(i, &range)), rows.map(|i| v[i]), out);
+        }
+        for &i in rest {
+            kernels::add_scaled(v[i], self.row_part(i, &range), out);
         }
     }
 }
@@ -170,15 +226,25 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
         pages.for_each(|value| _ = std::hint::black_box(*value));
     }
 
-    /// Rows whose `v` is 0 (instances that a hinge loss is content with) are not even read.
     fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        let read: Vec<usize> = rows.filter(|&i| v[i] != 0.0).collect();
-        let (together, rest) = read.as_chunks::<{ kernels::ROWS }>();
-        for rows in together {
-            kernels::add_rows(rows.map(|i| self.row_part(i, &range)), rows.map(|i| v[i]), out);
+        let (n, width) = (self.rows.len(), range.len());
+        if out.len() == width {
+            return self.add_one(rows, range, v, out);
         }
-        for &i in rest {
-            kernels::add_scaled(v[i], self.row_part(i, &range), out);
+        for first in (0..width).step_by(TILE_WIDTH) {
+            let columns = first..width.min(first + TILE_WIDTH);
+            for top in rows.clone().step_by(TILE_HEIGHT) {
+                let tile = top..rows.end.min(top + TILE_HEIGHT);
+                for (k, out) in out.chunks_mut(width).enumerate() {
+                    let (v, out) = (&v[k * n..][..n], &mut out[columns.clone()]);
+                    self.add_one(
+                        tile.clone(),
+                        range.start + columns.start..range.start + columns.end,
+                        v,
+                        out,
+                    );
+                }
+            }
         }
     }
 }
@@ -226,7 +292,11 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
 
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         match self.layout {
-            Layout::ColumnMajor => self.dots_by_column(range, v, out),
+            Layout::ColumnMajor if out.len() == range.len() => self.dots_by_column(range, v, out),
+            Layout::ColumnMajor => {
+                let outputs = out.len() / range.len().max(1);
+                self.tiled_dots(range, v, outputs, out);
+            }
             Layout::RowMajor => {
                 out.fill(0.0);
                 self.add_dots(0..self.rows.len(), range, v, out);

@@ -7,6 +7,7 @@ mod bins;
 pub(crate) mod build;
 mod dense;
 mod mapped;
+mod pieces;
 pub mod read;
 mod sparse;
 pub mod store;
@@ -22,7 +23,7 @@ use rayon::prelude::*;
 pub use bins::{Bins, Lanes};
 pub use dense::{Dense, Layout, Real};
 pub use mapped::{explain_cut_files, remove_if_cut};
-pub use sparse::{Sparse, SparseRows, SparseView, Values, ValuesView};
+pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
 use crate::error::Result;
@@ -62,7 +63,11 @@ pub trait Columns: Send + Sync {
     /// How many neighbouring columns are best read in one go by one thread.
     fn batch(&self) -> usize;
 
-    /// `out[k] = sum_i v[i] * x[i, range.start + k]`.
+    /// The sums `sum_i v_ik x_ij` of every column j of `range`, for every output k.
+    ///
+    /// `v` holds a vector of [`rows`](Columns::rows) numbers for each output, one after the other, and `out` the sums of each output
+    /// likewise: `out[k * range.len() + j] = sum_i v[k * rows + i] * x[i, range.start + j]`. As many outputs as there is room for in
+    /// `out`. The data are read once for all outputs, and each sum has the bits that it has where its output is asked for alone.
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]);
 
     /// The same data by blocks of rows, where these must be read before any other: of data by rows that may be larger than memory.
@@ -144,8 +149,8 @@ pub trait RowBlocks: Send + Sync {
     /// Has these rows read into memory, from the first to the last.
     fn fetch(&self, rows: Range<usize>);
 
-    /// Adds to `out[k]` what these rows contribute to [`Columns::dots`]. If all rows are added in order, block after block, the
-    /// sums are the same to the bit.
+    /// Adds to `out` what these rows contribute to [`Columns::dots`], for every output. If all rows are added in order, block after
+    /// block, the sums are the same to the bit.
     fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]);
 }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{Column, ColumnView, Columns, GoOn};
 use crate::error::{Error, Result};
-use crate::kernels::{self, Number, RowNumber};
+use crate::kernels::{self, Number, RowNumber, SparseSums};
 
 /// The values of sparse storage, in the narrowest form that holds them exactly.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +92,10 @@ pub struct Sparse {
     values: Values,
 }
 
+/// Values of a column that are read once for all outputs: they stay in the nearest cache. A multiple of four, see
+/// [`kernels::add_sparse`].
+const PART: usize = 1 << 11;
+
 /// Stored values that one thread reads in one go.
 const BATCH_VALUES: u64 = 1 << 16;
 
@@ -134,11 +138,6 @@ impl Sparse {
             indices: &self.indices,
             values: self.values.view(),
         }
-    }
-
-    /// The same values by rows, for whoever must read an instance's features together. Twice the memory while both live.
-    pub fn to_rows(&self) -> SparseRows {
-        self.view().to_rows()
     }
 }
 
@@ -278,32 +277,33 @@ impl<'a, R: RowNumber> SparseView<'a, R> {
         self.pointers[position] as usize..self.pointers[position + 1] as usize
     }
 
-    /// The same values by rows, for whoever must read an instance's features together. Twice the memory while both live.
-    pub fn to_rows(&self) -> SparseRows {
-        let mut pointers = vec![0u64; self.rows + 1];
-        for &i in self.indices {
-            pointers[i.at() + 1] += 1;
-        }
-        for i in 0..self.rows {
-            pointers[i + 1] += pointers[i];
-        }
-        let mut next: Vec<u64> = pointers[..self.rows].to_vec();
-        let mut positions = vec![0u32; self.indices.len()];
-        let mut from = vec![0u64; self.indices.len()];
-        for position in 0..self.len() {
-            for k in self.range(position) {
-                let slot = &mut next[self.indices[k].at()];
-                positions[*slot as usize] = position as u32;
-                from[*slot as usize] = k as u64;
-                *slot += 1;
+    /// Calls `dot` with the rows and values of some columns, part after part, and every output; `dot` continues the sums that it is
+    /// given. A part stays in the cache until all outputs have used it.
+    fn dots_with<X: Copy>(
+        &self,
+        range: Range<usize>,
+        v: &[f64],
+        out: &mut [f64],
+        part: impl Fn(Range<usize>) -> X,
+        dot: impl Fn(SparseSums, X, &[f64]) -> SparseSums,
+    ) {
+        let (width, n) = (range.len(), self.rows);
+        if out.len() == width {
+            for (out, position) in out.iter_mut().zip(range) {
+                *out = kernels::total(dot([0.0; 4], part(self.range(position)), v));
             }
+            return;
         }
-        let values = match self.values {
-            ValuesView::Ones => Values::Ones,
-            ValuesView::F32(x) => Values::F32(from.iter().map(|&k| x[k as usize]).collect()),
-            ValuesView::F64(x) => Values::F64(from.iter().map(|&k| x[k as usize]).collect()),
-        };
-        SparseRows { pointers, positions, values }
+        let mut sums = vec![[0.0; 4]; out.len() / width.max(1)];
+        for (j, position) in range.enumerate() {
+            sums.fill([0.0; 4]);
+            let at = self.range(position);
+            for first in at.clone().step_by(PART) {
+                let x = part(first..at.end.min(first + PART));
+                sums.iter_mut().enumerate().for_each(|(k, sums)| *sums = dot(*sums, x, &v[k * n..][..n]));
+            }
+            sums.iter().enumerate().for_each(|(k, &sums)| out[k * width + j] = kernels::total(sums));
+        }
     }
 }
 
@@ -346,14 +346,21 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
     }
 
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        for (out, position) in out.iter_mut().zip(range) {
-            let at = self.range(position);
-            let rows = &self.indices[at.clone()];
-            *out = match self.values {
-                ValuesView::Ones => kernels::sum_at(rows, v),
-                ValuesView::F32(x) => kernels::dot_sparse(rows, &x[at], v),
-                ValuesView::F64(x) => kernels::dot_sparse(rows, &x[at], v),
-            };
+        let rows = self.indices;
+        match self.values {
+            ValuesView::Ones => self.dots_with(range, v, out, |at| &rows[at], kernels::add_at),
+            ValuesView::F32(x) => {
+                let part = |at: Range<usize>| (&rows[at.clone()], &x[at]);
+                self.dots_with(range, v, out, part, |sums, (rows, x), v| {
+                    kernels::add_sparse(sums, rows, x, v)
+                });
+            }
+            ValuesView::F64(x) => {
+                let part = |at: Range<usize>| (&rows[at.clone()], &x[at]);
+                self.dots_with(range, v, out, part, |sums, (rows, x), v| {
+                    kernels::add_sparse(sums, rows, x, v)
+                });
+            }
         }
     }
 
@@ -383,31 +390,5 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
             Column::Sparse { rows, values: at.map(|k| self.values.get(k)).collect() }
         };
         positions.iter().map(copy).collect()
-    }
-}
-
-/// Compressed sparse rows: the row view of [`Sparse`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct SparseRows {
-    pointers: Vec<u64>,
-    positions: Vec<u32>,
-    values: Values,
-}
-
-impl SparseRows {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.pointers.len() - 1
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The columns (by position, increasing) and values of row `i`.
-    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let at = self.pointers[i] as usize..self.pointers[i + 1] as usize;
-        at.map(|k| (self.positions[k] as usize, self.values.view().get(k)))
     }
 }

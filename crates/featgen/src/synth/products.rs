@@ -450,8 +450,8 @@ mod tests {
             told.problem().unwrap().source.columns(3000, 0).unwrap()
         };
         assert!(made(false).all_ones());
-        let real = made(true).to_rows();
-        let all: Vec<f64> = (0..3000).flat_map(|i| real.row(i).map(|(_, x)| x).collect::<Vec<_>>()).collect();
+        let (real, mut all) = (made(true), Vec::new());
+        real.visit(0..real.len(), &mut |_, column| column.each_nonzero(|_, x| all.push(x)));
         assert!(all.iter().all(|&x| x > 0.0 && x <= 1.0 && x == f64::from(x as f32)));
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         assert!((mean - 0.5).abs() < 0.01, "{mean}");
@@ -504,7 +504,11 @@ mod tests {
         let told = Products { real: true, ..small() };
         let problem = told.problem().unwrap();
         let rows = problem.source.columns(3, 0).unwrap();
-        let first: Vec<(u64, f64)> = rows.to_rows().row(0).map(|(k, x)| (rows.id(k), x)).take(3).collect();
+        let mut first = Vec::new();
+        rows.visit(0..rows.len(), &mut |position, column| {
+            column.each_nonzero(|row, x| first.extend((row == 0).then(|| (rows.id(position), x))));
+        });
+        first.truncate(3);
         let truth = &problem.truth;
         assert_eq!(truth.products[0], (vec![83, 1893], -0.8233481882816501));
         assert_eq!((truth.shift, rows.nonzeros()), (-2.3951527995141886e-5, 38));

@@ -21,6 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
 use super::mapped::Mapped;
+use super::pieces::Pieces;
 use super::width::Width;
 use super::{
     Column, ColumnView, Columns, Dataset, Dense, GoOn, Labels, Layout, Names, SparseView, ValuesView,
@@ -329,12 +330,8 @@ impl Columns for Store {
     }
 
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        let mut done = 0;
-        self.for_each_part(range, |columns, part| {
-            let next = done + part.len();
-            columns.dots(part, v, &mut out[done..next]);
-            done = next;
-        });
+        let mut pieces = Pieces::new(out, range.len());
+        self.for_each_part(range, |columns, part| pieces.next(part, |part, out| columns.dots(part, v, out)));
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
