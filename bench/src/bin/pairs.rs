@@ -17,7 +17,8 @@ use featgen::Machine;
 use featgen::data::read::Reader;
 use featgen::operator::Operator;
 use featgen::space::{
-    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Precision, Settings, WorstCase,
+    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Precision, Settings,
+    WorstCase,
 };
 
 /// A worst case that a machine asked for.
@@ -41,10 +42,10 @@ impl FeatureSpace for Watched<'_> {
         self.space.size()
     }
 
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> featgen::Result<WorstCase> {
-        let asked = Asked { v: v.to_vec(), taken: taken.clone() };
+    fn worst_case(&self, ask: &Ask<'_>) -> featgen::Result<WorstCase> {
+        let asked = Asked { v: ask.v.to_vec(), taken: ask.taken.clone().into_owned() };
         self.asked.lock().expect("one thread").push(asked);
-        self.space.worst_case(v, budget, taken)
+        self.space.worst_case(ask)
     }
 
     fn precision(&self) -> featgen::Result<Precision> {
@@ -128,7 +129,7 @@ fn main() -> Result<()> {
     for Asked { v, taken } in [0, last / 2, last].map(|k| &asked[k]) {
         let timed = |space: &PolySpace<'_>| -> Result<(WorstCase, f64)> {
             let clock = Clock::start();
-            let found = pool.install(|| space.worst_case(v, budget, taken))?;
+            let found = pool.install(|| space.worst_case(&Ask::one(v, budget, taken)))?;
             Ok((found, clock.seconds()))
         };
         let ((found, mut seconds), (expected, mut longer)) = (timed(&pruned)?, timed(&all)?);

@@ -9,7 +9,7 @@ use common::Problem;
 use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
 use featgen::space::{
-    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
+    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
 };
 use featgen::{Error, LinearSpace, Machine, Model, Result};
 
@@ -179,10 +179,10 @@ impl FeatureSpace for Tiring<'_> {
         self.space.size()
     }
 
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
         match self.searches.fetch_sub(1, Ordering::Relaxed) {
             0 => Err(Error::GivenUp("too long".into())),
-            _ => self.space.worst_case(v, budget, taken),
+            _ => self.space.worst_case(ask),
         }
     }
 

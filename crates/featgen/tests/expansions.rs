@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::collections::HashSet;
+
 use common::{Problem, optimum};
-use featgen::space::{AdditiveSpace, Candidate, FeatureSpace, Inputs, PolySpace};
+use featgen::space::{AdditiveSpace, Ask, Candidate, FeatureSpace, Inputs, PolySpace};
 
 const GAP: f64 = 1e-6;
 
@@ -29,7 +31,7 @@ fn expansion(space: &dyn FeatureSpace, candidates: &[Candidate], n: usize) -> (V
 /// Candidates are what the worst case proposes if all are asked for, at duals that no feature is blind to.
 fn all_candidates(space: &dyn FeatureSpace, n: usize) -> Vec<Candidate> {
     let duals: Vec<f64> = (0..n).map(|i| ((i * i) as f64 + 0.7).sin()).collect();
-    let found = space.worst_case(&duals, 10_000, &Default::default()).unwrap();
+    let found = space.worst_case(&Ask::one(&duals, 10_000, &HashSet::new())).unwrap();
     found.best.into_iter().map(|scored| scored.item).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use crate::kernels::{Number, RowNumber};
+use crate::kernels::{self, Number, RowNumber};
 
 /// Which level a value has. Only 0 itself has level 0, so that sparse data stay sparse.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,23 +53,39 @@ impl Bins {
         (level + WHOLE).to_bits() - WHOLE.to_bits()
     }
 
-    /// Adds `v[rows[k]]` to the level of every value `x[k]`.
+    /// Adds `v[rows[k]]` to the level of every value `x[k]`, for every output that `sums` have levels for.
     pub(crate) fn add<R: RowNumber, T: Number>(&self, rows: &[R], x: &[T], v: &[f64], sums: &mut [Lanes]) {
+        let levels = self.count + 1;
         if self.power == 1.0 {
-            add_up(rows, x, |x| self.level(x.abs()), v, sums);
+            add_up(rows, x, |x| self.level(x.abs()), v, sums, levels);
         } else {
-            add_up(rows, x, |x| self.level(x.abs().powf(self.power)), v, sums);
+            add_up(rows, x, |x| self.level(x.abs().powf(self.power)), v, sums, levels);
         }
     }
 
     /// The same for a value in every row.
     pub(crate) fn add_dense<T: Number>(&self, x: &[T], v: &[f64], sums: &mut [Lanes]) {
+        let levels = self.count + 1;
         if self.power == 1.0 {
-            add_up_dense(x, |x| self.level(x.abs()), v, sums);
+            add_up_dense(x, |x| self.level(x.abs()), v, sums, levels);
         } else {
-            add_up_dense(x, |x| self.level(x.abs().powf(self.power)), v, sums);
+            add_up_dense(x, |x| self.level(x.abs().powf(self.power)), v, sums, levels);
         }
     }
+
+    /// The same where every value is 1.
+    pub(crate) fn add_ones<R: RowNumber>(&self, rows: &[R], v: &[f64], sums: &mut [Lanes]) {
+        let (level, levels) = (self.index(1.0), self.count + 1);
+        let n = rows_of(v, sums, levels);
+        for (v, sums) in v.chunks(n).zip(sums.chunks_mut(levels)) {
+            sums[level][0] += kernels::sum_at(rows, v);
+        }
+    }
+}
+
+/// Rows that each output has, at least 1, if `sums` have so many levels for each.
+fn rows_of(v: &[f64], sums: &[Lanes], levels: usize) -> usize {
+    (v.len() / (sums.len() / levels).max(1)).max(1)
 }
 
 /// Values whose levels are found together, by vector instructions, before any is counted.
@@ -82,23 +98,36 @@ fn add_up<R: RowNumber, T: Number, L: Fn(f64) -> u64>(
     level: L,
     v: &[f64],
     sums: &mut [Lanes],
+    levels: usize,
 ) {
+    let (n, height) = (rows_of(v, sums, levels), levels);
     let mut levels = [0; TOGETHER];
     for (rows, x) in rows.chunks(TOGETHER).zip(x.chunks(TOGETHER)) {
         levels.iter_mut().zip(x).for_each(|(l, x)| *l = level(x.wide()));
-        for (k, (&i, &level)) in rows.iter().zip(&levels).enumerate() {
-            sums[level as usize][k % LANES] += v[i.at()];
+        for (v, sums) in v.chunks(n).zip(sums.chunks_mut(height)) {
+            for (k, (&i, &level)) in rows.iter().zip(&levels).enumerate() {
+                sums[level as usize][k % LANES] += v[i.at()];
+            }
         }
     }
 }
 
 #[multiversion(targets("x86_64+avx2"))]
-fn add_up_dense<T: Number, L: Fn(f64) -> u64>(x: &[T], level: L, v: &[f64], sums: &mut [Lanes]) {
+fn add_up_dense<T: Number, L: Fn(f64) -> u64>(
+    x: &[T],
+    level: L,
+    v: &[f64],
+    sums: &mut [Lanes],
+    levels: usize,
+) {
+    let (n, height) = (rows_of(v, sums, levels), levels);
     let mut levels = [0; TOGETHER];
-    for (v, x) in v.chunks(TOGETHER).zip(x.chunks(TOGETHER)) {
+    for (first, x) in (0..).step_by(TOGETHER).zip(x.chunks(TOGETHER)) {
         levels.iter_mut().zip(x).for_each(|(l, x)| *l = level(x.wide()));
-        for (k, (v, &level)) in v.iter().zip(&levels).enumerate() {
-            sums[level as usize][k % LANES] += v;
+        for (v, sums) in v.chunks(n).zip(sums.chunks_mut(height)) {
+            for (k, (v, &level)) in v[first..][..x.len()].iter().zip(&levels).enumerate() {
+                sums[level as usize][k % LANES] += v;
+            }
         }
     }
 }

@@ -111,8 +111,22 @@ impl<'a> ColumnView<'a> {
         [up, down]
     }
 
+    /// The same sums for several outputs, of which `v` has one after the other: for as many as there are `sums`, to which they are
+    /// added. The column is read once.
+    #[inline]
+    pub fn add_signed_sums(&self, v: &[f64], f: impl Fn(f64, f64) -> f64, sums: &mut [[f64; 2]]) {
+        let n = v.len() / sums.len().max(1);
+        self.for_each(|row, x| {
+            for (k, [up, down]) in sums.iter_mut().enumerate() {
+                let v = v[k * n + row as usize];
+                *up += f(v.max(0.0), x);
+                *down += f((-v).max(0.0), x);
+            }
+        });
+    }
+
     /// Adds `v[i]` to one of the lanes of `sums[level]` for every instance, by the level of its value. Level 0 need not be
-    /// counted.
+    /// counted. `v` may be of several outputs, one after the other; then `sums` are so, too.
     pub fn histogram(&self, v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         match self.rows {
             RowNumbers::All(_) => match self.values {
@@ -127,7 +141,7 @@ impl<'a> ColumnView<'a> {
 
     fn levels<R: RowNumber>(&self, rows: &[R], v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         match self.values {
-            ValuesView::Ones => sums[bins.index(1.0)][0] += kernels::sum_at(rows, v),
+            ValuesView::Ones => bins.add_ones(rows, v, sums),
             ValuesView::F32(x) => bins.add(rows, x, v, sums),
             ValuesView::F64(x) => bins.add(rows, x, v, sums),
         }
@@ -196,5 +210,12 @@ mod tests {
         let column = Column::Sparse { rows: vec![0, 2, 3], values: vec![2.0, -1.0, 4.0] };
         let sums = column.view().signed_sums(&[1.0, 9.0, -3.0, -0.5], |v, x| v * x * x);
         assert_eq!(sums, [4.0, 11.0]);
+        let mut both = [[0.0; 2]; 2];
+        column.view().add_signed_sums(
+            &[1.0, 9.0, -3.0, -0.5, 0.0, 0.0, 2.0, 0.0],
+            |v, x| v * x * x,
+            &mut both,
+        );
+        assert_eq!(both, [[4.0, 11.0], [2.0, 0.0]]);
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
+use super::{Ask, Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
 use crate::data::read::quoted;
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
@@ -290,13 +290,13 @@ impl FeatureSpace for GroupSpace<'_> {
         self.groups.len() as u128
     }
 
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
         let count = self.groups.len();
-        let squares = self.inputs.squares(v)?;
+        let squares = self.inputs.squares(ask.residuals(self.inputs.rows())?)?;
         // Rough sums settle most groups: their table is half as large, and nearer to the processor.
         let largest = squares.iter().fold(f64::MIN_POSITIVE, |most, &square| most.max(square));
         let rough: Vec<f32> = squares.iter().map(|square| (square / largest) as f32).collect();
-        let (budget, taken) = (budget.min(count), taken_groups(taken));
+        let (budget, taken) = (ask.budget.min(count), taken_groups(&ask.taken));
         // Tops go from task to task: the later ones begin with a threshold, and the result is the same however they are shared.
         let score = |mut tops: Tops<u32>, task: usize| {
             // A rough square below which nobody has a chance.

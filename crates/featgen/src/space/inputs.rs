@@ -1,11 +1,11 @@
 //! The input features, as every space sees them: their columns, their names, and how each pulls at given duals.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::ask::{Residuals, Sums};
 use super::{Feature, Watch};
 use crate::data::{Column, Columns, Dataset, Names};
 use crate::digest::digest;
@@ -182,88 +182,96 @@ impl<'a> Inputs<'a> {
         [positions.len() as u64, values]
     }
 
-    /// `c_j = sum_i v_i x_ij` of every column: `each` gets the sums of a range of positions, in any order and in parallel,
-    /// and what it makes of them is merged.
+    /// `c_j = sum_i v_i x_ij` of every column, for every output: `each` gets the sums of a range of positions, in any order and in
+    /// parallel, and what it makes of them is merged.
     pub(super) fn pulls<T: Send>(
         &self,
-        v: &[f64],
-        each: impl Fn(Range<usize>, &[f64]) -> T + Sync,
+        v: Residuals<'_>,
+        each: impl Fn(Range<usize>, Sums<'_>) -> T + Sync,
         merge: impl Fn(T, T) -> T + Sync + Send,
     ) -> Result<Option<T>> {
         let batch = self.columns.batch();
         let read = self.sums_by_blocks(v)?;
         let one = |k: usize| {
             let range = k * batch..self.columns.len().min((k + 1) * batch);
-            self.go_on()?;
-            let sums = match &read {
-                Some(all) => Cow::Borrowed(&all[range.clone()]),
-                None => {
-                    let mut sums = vec![0.0; range.len()];
-                    self.columns.dots(range.clone(), v, &mut sums);
-                    Cow::Owned(sums)
-                }
-            };
-            self.check(range.start, &sums)?;
-            Ok(each(range, &sums))
+            self.with_sums(range.clone(), v, read.as_deref(), |sums| {
+                self.check(range.start, sums, range.len())?;
+                Ok(each(range.clone(), Sums::new(sums, range.len())))
+            })?
         };
         let batches = self.columns.len().div_ceil(batch);
         (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
     }
 
-    /// `c_j` of every column, where rows are best read block after block.
-    fn sums_by_blocks(&self, v: &[f64]) -> Result<Option<Vec<f64>>> {
+    /// Calls `see` with the sums of a batch of columns, from what was `read` of all if they were read by blocks.
+    fn with_sums<T>(
+        &self,
+        range: Range<usize>,
+        v: Residuals<'_>,
+        read: Option<&[f64]>,
+        see: impl FnOnce(&[f64]) -> T,
+    ) -> Result<T> {
+        self.go_on()?;
+        if let Some(read) = read {
+            return Ok(see(&read[range.start * v.outputs..range.end * v.outputs]));
+        }
+        let mut sums = vec![0.0; range.len() * v.outputs];
+        self.columns.dots(range, v.v, &mut sums);
+        Ok(see(&sums))
+    }
+
+    /// `c_j` of every column, where rows are best read block after block: batch after batch, and in each output after output.
+    fn sums_by_blocks(&self, v: Residuals<'_>) -> Result<Option<Vec<f64>>> {
         let Some(blocks) = self.columns.by_blocks() else { return Ok(None) };
         let (rows, batch) = (self.rows(), self.columns.batch());
         let starts = (0..rows).step_by(blocks.block());
         let read: Vec<Range<usize>> = starts
             .map(|first| first..rows.min(first + blocks.block()))
-            .filter(|block| v[block.clone()].iter().any(|&v| v != 0.0))
+            .filter(|block| v.each().any(|v| v[block.clone()].iter().any(|&v| v != 0.0)))
             .collect();
-        let mut sums = vec![0.0; self.columns.len()];
+        let mut sums = vec![0.0; self.columns.len() * v.outputs];
         // While a block is added, the next is on its way.
         for (k, block) in read.iter().enumerate() {
             self.go_on()?;
             let fetch = || read.get(k + 1).into_iter().for_each(|next| blocks.fetch(next.clone()));
             let add = |(k, out): (usize, &mut [f64])| {
-                blocks.add_dots(block.clone(), k * batch..k * batch + out.len(), v, out);
+                let columns = k * batch..k * batch + out.len() / v.outputs;
+                blocks.add_dots(block.clone(), columns, v.v, out);
             };
-            rayon::join(fetch, || sums.par_chunks_mut(batch).enumerate().for_each(add));
+            rayon::join(fetch, || sums.par_chunks_mut(batch * v.outputs).enumerate().for_each(add));
         }
         Ok(Some(sums))
     }
 
-    /// `c_j` of the columns from `first` on, as many as `out` has room for.
-    fn sums(&self, first: usize, v: &[f64], out: &mut [f64]) -> Result<()> {
-        let batch = self.columns.batch();
-        out.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
-            let start = first + k * batch;
-            self.go_on()?;
-            self.columns.dots(start..start + out.len(), v, out);
-            Ok(())
-        })
-    }
-
-    /// `c_j` of one column.
-    pub(super) fn pull(&self, position: usize, v: &[f64]) -> Result<f64> {
+    /// The length of `c_j` of one column.
+    pub(super) fn pull(&self, position: usize, v: Residuals<'_>) -> Result<f64> {
+        let range = position..position + 1;
+        let see = |sums: &[f64]| self.check(position, sums, 1).map(|()| Sums::new(sums, 1).length(0));
+        if v.outputs > 1 {
+            return self.with_sums(range, v, None, see)?;
+        }
         let mut sum = [0.0];
-        self.columns.dots(position..position + 1, v, &mut sum);
-        self.check(position, &sum)?;
-        Ok(sum[0])
+        self.columns.dots(range, v.v, &mut sum);
+        see(&sum)
     }
 
-    /// `c_j^2` of every column by its position.
-    pub(super) fn squares(&self, v: &[f64]) -> Result<Vec<f64>> {
-        let mut squares = match self.sums_by_blocks(v)? {
-            Some(sums) => sums,
-            None => {
-                let mut sums = vec![0.0; self.columns.len()];
-                self.sums(0, v, &mut sums)?;
-                sums
-            }
-        };
-        self.check(0, &squares)?;
-        squares.par_iter_mut().for_each(|c| *c *= *c);
-        Ok(squares)
+    /// The square of the length of `c_j` of every column by its position.
+    pub(super) fn squares(&self, v: Residuals<'_>) -> Result<Vec<f64>> {
+        let batch = self.columns.batch();
+        let read = self.sums_by_blocks(v)?;
+        let mut squares = vec![0.0; self.columns.len()];
+        squares.par_chunks_mut(batch).enumerate().try_for_each(|(k, squares)| {
+            let range = k * batch..k * batch + squares.len();
+            self.with_sums(range, v, read.as_deref(), |sums| {
+                let sums = Sums::new(sums, squares.len());
+                squares.iter_mut().enumerate().for_each(|(j, square)| *square = sums.square(j));
+            })
+        })?;
+        let largest = v.outputs as f64 * LARGEST_SUM * LARGEST_SUM;
+        match squares.iter().position(|square| square.is_nan() || *square > largest) {
+            Some(position) => Err(self.explain(position)),
+            None => Ok(squares),
+        }
     }
 
     /// A number that stands for all values: the digest of `sum_i u_i x_ij` for fixed, irregular `u` over all columns, with their
@@ -279,7 +287,7 @@ impl<'a> Inputs<'a> {
                 hasher.update(&(*sum + 0.0).to_le_bytes());
             }
         };
-        if let Some(sums) = self.sums_by_blocks(&u)? {
+        if let Some(sums) = self.sums_by_blocks(Residuals { v: &u, rows: self.rows(), outputs: 1 })? {
             add(0, &sums);
             return Ok(hasher.digest());
         }
@@ -293,6 +301,17 @@ impl<'a> Inputs<'a> {
         Ok(hasher.digest())
     }
 
+    /// The sums with one vector of the columns from `first` on, as many as `out` has room for.
+    fn sums(&self, first: usize, v: &[f64], out: &mut [f64]) -> Result<()> {
+        let batch = self.columns.batch();
+        out.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
+            let start = first + k * batch;
+            self.go_on()?;
+            self.columns.dots(start..start + out.len(), v, out);
+            Ok(())
+        })
+    }
+
     /// The column of the same table that holds the classes.
     pub(crate) fn label_column(&self) -> Option<String> {
         self.names.and_then(Names::label).map(str::to_owned)
@@ -303,10 +322,11 @@ impl<'a> Inputs<'a> {
         digest((self.names(), self.named()))
     }
 
-    /// An error that names the culprit if a sum over a column, counted from position `first`, cannot be computed with.
-    pub(super) fn check(&self, first: usize, sums: &[f64]) -> Result<()> {
+    /// An error that names the culprit if a sum over one of so many columns, counted from position `first`, cannot be computed with.
+    /// `sums` are those of all columns, for one output after the other.
+    pub(super) fn check(&self, first: usize, sums: &[f64], columns: usize) -> Result<()> {
         let bad = sums.iter().position(|c| c.is_nan() || c.abs() > LARGEST_SUM);
-        bad.map_or(Ok(()), |k| Err(self.explain(first + k)))
+        bad.map_or(Ok(()), |k| Err(self.explain(first + k % columns)))
     }
 
     /// A sum that is not a number means a value that is not one: name the culprit.
@@ -405,22 +425,28 @@ mod tests {
         let matrix = || Dense::new(values.clone(), ROWS, COLUMNS, Layout::RowMajor).unwrap();
         let (whole, large) = (matrix(), Large(matrix()));
         let (whole, blocks) = (Inputs::over(&whole), Inputs::over(&large));
-        // Some rows do not count; a whole block of them among these.
-        let v: Vec<f64> = (0..ROWS)
-            .map(|i| if i % 3 == 0 || (14..21).contains(&i) { 0.0 } else { (i as f64).cos() })
+        // Some rows do not count for some outputs; a whole block of them among these for none.
+        let v: Vec<f64> = (0..3 * ROWS)
+            .map(|i| if i % 7 == 0 || (14..21).contains(&(i % ROWS)) { 0.0 } else { (i as f64).cos() })
             .collect();
         let bits = |sums: Vec<f64>| sums.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-        assert_eq!(bits(blocks.squares(&v).unwrap()), bits(whole.squares(&v).unwrap()));
         assert_eq!(blocks.fingerprint().unwrap(), whole.fingerprint().unwrap());
-        let pulls = |inputs: &Inputs<'_>| {
-            let each = |range: Range<usize>, sums: &[f64]| vec![(range.start, bits(sums.to_vec()))];
-            let merge = |mut a: Vec<_>, b| {
-                a.extend(b);
-                a.sort();
-                a
+        for outputs in [1, 3] {
+            let v = Residuals { v: &v[..outputs * ROWS], rows: ROWS, outputs };
+            assert_eq!(bits(blocks.squares(v).unwrap()), bits(whole.squares(v).unwrap()));
+            let pulls = |inputs: &Inputs<'_>| {
+                let each = |range: Range<usize>, sums: Sums<'_>| {
+                    let lengths = (0..range.len()).map(|j| sums.length(j)).collect();
+                    vec![(range.start, bits(lengths))]
+                };
+                let merge = |mut a: Vec<_>, b| {
+                    a.extend(b);
+                    a.sort();
+                    a
+                };
+                inputs.pulls(v, each, merge).unwrap().unwrap()
             };
-            inputs.pulls(&v, each, merge).unwrap().unwrap()
-        };
-        assert_eq!(pulls(&blocks), pulls(&whole));
+            assert_eq!(pulls(&blocks), pulls(&whole));
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! The input features as they are: the score of a column is its correlation with the dual variables.
+//! The input features as they are: the score of a column is the length of its vector of correlations with the residuals.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
+use super::ask::Sums;
 use super::topb::Tops;
-use super::{Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
+use super::{Ask, Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 
@@ -40,18 +40,19 @@ impl FeatureSpace for LinearSpace<'_> {
         u128::from(self.inputs.dimension())
     }
 
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
+        let v = ask.residuals(self.inputs.rows())?;
         let held = self.inputs.columns().len();
-        let budget = budget.min(held);
+        let budget = ask.budget.min(held);
         let position = |candidate: &Candidate| match candidate {
             Candidate::Feature(feature) => self.inputs.position(feature),
             Candidate::Group(_) => None,
         };
-        let mut taken: Vec<usize> = taken.iter().filter_map(position).collect();
+        let mut taken: Vec<usize> = ask.taken.iter().filter_map(position).collect();
         taken.sort_unstable();
-        let best_of = |range: Range<usize>, sums: &[f64]| {
+        let best_of = |range: Range<usize>, sums: Sums<'_>| {
             let mut tops = Tops::new(budget);
-            range.zip(sums).for_each(|(position, sum)| tops.offer(sum.abs(), position, &taken));
+            range.enumerate().for_each(|(j, position)| tops.offer(sums.length(j), position, &taken));
             tops
         };
         let tops = self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0));

@@ -1,6 +1,7 @@
 //! Who proposes features. A space knows features and their scores; whether it stores them is its own affair.
 
 mod additive;
+mod ask;
 mod feature;
 mod footprint;
 mod group;
@@ -14,11 +15,10 @@ mod topb;
 mod tree;
 mod work;
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
 pub use additive::{AdditiveSpace, MOST_LEVELS};
+pub use ask::Ask;
 pub use feature::{Feature, Real, Step, Wave};
 pub(crate) use feature::{id_from_one, ids_from_one};
 pub use footprint::Footprint;
@@ -36,7 +36,7 @@ pub use work::{MOST_WORK, Watch};
 
 use crate::error::{Error, Result};
 use crate::operator::Operator;
-use crate::{ordered, rounding};
+use crate::rounding;
 
 /// What a space proposes and a machine selects as a whole: a feature, or a group of features.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ impl Group {
     }
 }
 
-/// A set of candidates to choose from, each with a score for a given `v = alpha * y`.
+/// A set of candidates to choose from, each with a score for given residuals.
 ///
 /// Two operations are all the machine needs: find the best-scored candidates, and generate their columns.
 pub trait FeatureSpace: Send + Sync {
@@ -86,12 +86,12 @@ pub trait FeatureSpace: Send + Sync {
     /// Number of candidates.
     fn size(&self) -> u128;
 
-    /// The worst-case analysis (Algorithms 2 and 5 of the paper): the `budget` candidates of largest score, exactly, ties
-    /// broken by the smaller candidate; and the same among those that are not in `taken`.
+    /// The worst-case analysis (Algorithms 2 and 5 of the paper): as many candidates of largest score as are asked for, exactly,
+    /// ties broken by the smaller candidate; and the same among those that are not taken.
     ///
-    /// The score of a feature is `|sum_i v_i x_i|`, that of a group the length of its features' vector of them over the
-    /// group's weight; candidates of score 0 are never proposed.
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase>;
+    /// The score of a feature is the length of the vector that has `sum_i v_ik x_i` for every output k, that of a group the
+    /// length of the vector of all its features' sums over the group's weight; candidates of score 0 are never proposed.
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase>;
 
     /// How far rounding may take scores. May read all values once; an error if one of them is not a finite number.
     fn precision(&self) -> Result<Precision>;
@@ -132,8 +132,9 @@ pub type Settings = Vec<(&'static str, String)>;
 
 /// What a certificate must know of scores, also of those that were never computed, to hold in spite of rounding.
 ///
-/// A sum over k instances is off by at most k rounding errors of the sum of the sizes of its terms, and that is at most
-/// `sum |v_i|` times the greatest length of what a candidate makes of an instance.
+/// A sum over n instances is off by at most n rounding errors of the sum of the sizes of its terms, and that is at most
+/// `sum |v_i|` times the greatest length of what a candidate makes of an instance. With several outputs, a score is off by no
+/// more than the length of the vector that has this for each of them, and by a rounding error for each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Precision {
     /// The greatest length of the vector that a candidate, over its weight, makes of one instance.
@@ -159,7 +160,7 @@ impl Precision {
 }
 
 /// What a worst-case analysis finds, best first.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WorstCase {
     /// The best of all candidates: they make the lower bound.
     pub best: Vec<Scored<Candidate>>,
@@ -184,11 +185,26 @@ impl WorstCase {
         self.best.iter().map(|scored| scored.score * scored.score).sum()
     }
 
+    /// The worst case of two spaces together that have no candidate in common, given that of each, for the same question. Exact,
+    /// if each of them has as many as `budget`, or all that there are.
+    pub fn merge(self, other: Self, budget: usize) -> Self {
+        let merged = |mut a: Vec<Scored<Candidate>>, b: Vec<Scored<Candidate>>| {
+            a.extend(b);
+            a.sort_by(Scored::rank);
+            a.truncate(budget);
+            a
+        };
+        Self {
+            best: merged(self.best, other.best),
+            fresh: merged(self.fresh, other.fresh),
+            scored: self.scored.saturating_add(other.scored),
+        }
+    }
+
     /// A number that the same is surely not above, for `count` candidates of a space of this precision: scores may have come
-    /// out too small, and so may those that seem to be below the best.
-    pub fn top_at_most(&self, count: usize, v: &[f64], precision: Precision) -> f64 {
-        let size = ordered::sum(v.len(), |i| v[i].abs());
-        let terms = v.iter().filter(|v| **v != 0.0).count();
+    /// out too small, and so may those that seem to be below the best. `ask` is what was asked for.
+    pub fn top_at_most(&self, count: usize, ask: &Ask<'_>, precision: Precision) -> f64 {
+        let (size, terms) = ask.size_and_terms();
         let relative = rounding::relative(terms + precision.operations);
         let absolute = relative * precision.radius * size;
         let square = |score: f64| (score * (1.0 + 2.0 * relative) + absolute).powi(2);

@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+
 /// An item with the score it competes by.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scored<T> {
     /// Larger is better. Never NaN.
     pub score: f64,
@@ -15,7 +17,7 @@ pub struct Scored<T> {
 impl<T: Ord> Scored<T> {
     /// Total order from best to worst: by score, then by item. Two different items never compare equal, so the best B
     /// do not depend on the order in which they arrive.
-    fn rank(&self, other: &Self) -> Ordering {
+    pub(super) fn rank(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then_with(|| self.item.cmp(&other.item))
     }
 }

@@ -5,13 +5,13 @@
 //! there: the search goes from the best node to the next and leaves most of a large tree alone.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
 use super::{
-    Candidate, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Precision,
+    Ask, Candidate, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Precision,
     Settings, WorstCase,
 };
 use crate::digest::digest;
@@ -443,11 +443,11 @@ impl FeatureSpace for TreeSpace<'_> {
         self.tree.len() as u128
     }
 
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
-        let squares = self.inputs.squares(v)?;
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
+        let squares = self.inputs.squares(ask.residuals(self.inputs.rows())?)?;
         let sums = Intervals::new(self.tree.order.iter().map(|&p| squares[p as usize]).collect());
-        let taken = taken_groups(taken);
-        let mut tops = Tops::new(budget.min(self.tree.len()));
+        let taken = taken_groups(&ask.taken);
+        let mut tops = Tops::new(ask.budget.min(self.tree.len()));
         let mut open: BinaryHeap<Open> = self.tree.roots().map(|root| self.open(root, &sums)).collect();
         let mut scored = open.len();
         while let Some(Open { bound, score, place }) = open.pop() {

@@ -15,7 +15,7 @@ use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Fit, Model, PerOutput, Round, Seconds, predicted_class};
 use crate::objective::{Free, Objective, Output};
-use crate::space::{Candidate, FeatureSpace, Precision, Scored, WorstCase};
+use crate::space::{Ask, Candidate, FeatureSpace, Precision, Scored, WorstCase};
 use crate::subproblem::{self, Goal, Outcome, Problem, State, Subproblem, norm};
 
 /// How often the cost may be doubled for the sake of a feature count before giving up.
@@ -335,13 +335,15 @@ impl Run<'_> {
     fn score(&mut self) -> Result<WorstCase> {
         let (v, balanced) = self.residual();
         let taken = self.held.in_blocks();
-        let worst = self.space.worst_case(&v, self.plan.budget, &taken)?;
+        let outputs = self.objective.outputs();
+        let ask = Ask { v: &v, outputs, budget: self.plan.budget, taken: &taken };
+        let worst = self.space.worst_case(&ask)?;
         let precision = match self.precision {
             Some(precision) => precision,
             None => *self.precision.insert(self.space.precision()?),
         };
         let count = self.plan.budget.min(usize::try_from(self.space.size()).unwrap_or(usize::MAX));
-        let top = worst.top_at_most(count, &v, precision);
+        let top = worst.top_at_most(count, &ask, precision);
         let leak = self.free.leak(&self.d, &v, balanced);
         let bound = self.objective.lower_bound(&self.d, &v, top, leak);
         self.lower_bound = self.lower_bound.max(bound);

@@ -9,30 +9,41 @@ use std::ops::Range;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
+use crate::space::ask::{Residuals, Sums, length};
+
 /// The values of features, one after the other, in the rows that have a dual weight.
 pub(super) struct Blocks {
     /// Where each row of the data is, if it is kept.
     places: Vec<Option<u32>>,
+    /// Rows that are kept.
+    rows: usize,
+    /// Their residuals, output after output.
     v: Vec<f64>,
     values: Vec<f64>,
 }
 
 /// Partners that are multiplied at a time: their products with the pivots stay in the cache.
 const PARTNERS: usize = 512;
+/// The same where there are many outputs, at least.
+const FEWEST_PARTNERS: usize = 64;
 
 impl Blocks {
     /// No features yet, but room for `count`.
-    pub(super) fn new(v: &[f64], count: usize) -> Self {
+    pub(super) fn new(v: Residuals<'_>, count: usize) -> Self {
         let mut next = 0..;
-        let places = v.iter().map(|&v| if v == 0.0 { None } else { next.next() }).collect();
-        let v: Vec<f64> = v.iter().copied().filter(|&v| v != 0.0).collect();
-        Self { places, values: Vec::with_capacity(count * v.len()), v }
+        let place = |row: usize| if v.weighs(row) { next.next() } else { None };
+        let places: Vec<Option<u32>> = (0..v.rows).map(place).collect();
+        let kept = |v: &[f64]| -> Vec<f64> {
+            v.iter().zip(&places).filter(|(_, place)| place.is_some()).map(|(v, _)| *v).collect()
+        };
+        let (rows, v) = (next.start as usize, v.each().flat_map(kept).collect());
+        Self { places, rows, v, values: Vec::with_capacity(count * rows) }
     }
 
     /// Adds a feature by its values that are not 0.
     pub(super) fn push(&mut self, entries: &[(u32, f64)]) {
         let start = self.values.len();
-        self.values.resize(start + self.v.len(), 0.0);
+        self.values.resize(start + self.rows, 0.0);
         for &(row, x) in entries {
             if let Some(place) = self.places[row as usize] {
                 self.values[start + place as usize] = x;
@@ -48,47 +59,65 @@ impl Blocks {
 
     /// Rows that are kept.
     pub(super) fn rows(&self) -> usize {
-        self.v.len()
+        self.rows
+    }
+
+    fn outputs(&self) -> usize {
+        self.v.len() / self.rows.max(1)
+    }
+
+    /// The residuals of every output.
+    fn residuals(&self) -> impl Iterator<Item = &[f64]> + Clone {
+        self.v.chunks(self.rows.max(1))
     }
 
     fn column(&self, rank: usize) -> &[f64] {
-        &self.values[rank * self.rows()..][..self.rows()]
+        &self.values[rank * self.rows..][..self.rows]
     }
 
-    /// The sum of a pair, row by row.
+    /// The length of a pair's sums, each added up row by row.
     pub(super) fn sum(&self, pivot: usize, partner: usize) -> f64 {
-        let rows = self.v.iter().zip(self.column(pivot)).zip(self.column(partner));
-        rows.fold(0.0, |sum, ((v, x), y)| sum + v * x * y)
+        let sum = |v: &[f64]| {
+            let rows = v.iter().zip(self.column(pivot)).zip(self.column(partner));
+            rows.fold(0.0, |sum, ((v, x), y)| sum + v * x * y)
+        };
+        length(self.residuals().map(sum))
     }
 
     /// How far a product of blocks may be from the sum, relative to `sum_i |v_i x_ij x_ik|`: both are within rows + 2
-    /// roundings of the truth.
+    /// roundings of the truth, and one more for every further output.
     pub(super) fn error(&self) -> f64 {
-        2.0 * (self.rows() as f64 + 2.0) * f64::EPSILON
+        2.0 * (self.rows as f64 + 1.0 + self.outputs() as f64) * f64::EPSILON
     }
 
     /// Calls `each` with every pair of a pivot and a partner that comes before it and before `last`, by their places, and
-    /// about its sum.
+    /// about the length of its sums.
     pub(super) fn products(
         &self,
         pivots: Range<usize>,
         last: usize,
         mut each: impl FnMut(usize, usize, f64),
     ) {
-        let (n, width) = (self.rows(), pivots.len());
-        let weighted = |rank: usize| self.v.iter().zip(self.column(rank)).map(|(v, x)| v * x);
-        let weighted: Vec<f64> = pivots.clone().flat_map(weighted).collect();
+        // Every output of a pivot is a column of its own.
+        let (n, width) = (self.rows, pivots.len() * self.outputs());
+        let partners = (PARTNERS / self.outputs().max(1)).max(FEWEST_PARTNERS);
+        let weighted: Vec<f64> = pivots
+            .clone()
+            .flat_map(|rank| self.residuals().map(move |v| (rank, v)))
+            .flat_map(|(rank, v)| v.iter().zip(self.column(rank)).map(|(v, x)| v * x))
+            .collect();
         let right = MatRef::from_column_major_slice(&weighted, n, width);
-        let mut out = vec![0.0; PARTNERS * width];
-        for first in (0..last.min(pivots.end)).step_by(PARTNERS) {
-            let count = PARTNERS.min(last.min(pivots.end) - first);
+        let mut out = vec![0.0; partners * width];
+        for first in (0..last.min(pivots.end)).step_by(partners) {
+            let count = partners.min(last.min(pivots.end) - first);
             let left = MatRef::from_column_major_slice(&self.values[first * n..][..count * n], n, count);
             let out = &mut out[..count * width];
             let product = MatMut::from_column_major_slice_mut(out, count, width);
             matmul(product, Accum::Replace, left.transpose(), right, 1.0, Par::Seq);
-            for (pivot, sums) in pivots.clone().zip(out.chunks(count)) {
-                for (partner, &sum) in (first..pivot).zip(sums) {
-                    each(pivot, partner, sum);
+            for (pivot, sums) in pivots.clone().zip(out.chunks(count * self.outputs())) {
+                let sums = Sums::new(sums, count);
+                for (j, partner) in (first..pivot.min(first + count)).enumerate() {
+                    each(pivot, partner, sums.length(j));
                 }
             }
         }

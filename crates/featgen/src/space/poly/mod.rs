@@ -5,6 +5,9 @@
 //! If no feature has values of both signs, the terms of the sum are positive where `v_i` is, or the other way round, so
 //! that `m_j^2` may be the larger of the sums over positive and over negative `v_i`.
 //!
+//! With several outputs, the score is the length of the vector of their sums. It is at most `m_j m_k` with `m_j^2` the length of the
+//! vector that has `m_j^2` of each output: Cauchy and Schwarz once more.
+//!
 //! Features come in order of falling `m`. Each is multiplied with those before it, whose values stand by rows in that
 //! same order: a row is read until its features are too small for the pair to be among the best, and the search ends with
 //! the first feature that is too small even beside the largest. What was not read cannot win, so the result is exact.
@@ -19,7 +22,6 @@ mod search;
 mod singles;
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 
 use rayon::prelude::*;
 
@@ -29,7 +31,9 @@ use super::inputs::LARGEST_SUM;
 use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::MOST_WORK;
-use super::{Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
+use super::{
+    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
+};
 use crate::digest::digest;
 use crate::error::{Error, Result};
 
@@ -166,14 +170,13 @@ impl FeatureSpace for PolySpace<'_> {
         singles + factors * (factors + 1) / 2
     }
 
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
-        let mut taken: Vec<Item> = taken.iter().filter_map(|candidate| self.item(candidate)).collect();
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
+        let v = ask.residuals(self.inputs.rows())?;
+        let mut taken: Vec<Item> = ask.taken.iter().filter_map(|candidate| self.item(candidate)).collect();
         taken.sort_unstable();
         // Nothing is left out beside values that are no numbers: they are found, and named.
-        let finite = v.iter().all(|v| v.is_finite());
-        let largest =
-            if finite { v.iter().fold(0.0, |most: f64, v| most.max(v.abs())) } else { f64::INFINITY };
-        let (tops, inputs) = self.score_inputs(v, largest, Tops::new(budget), &taken)?;
+        let largest = v.largest();
+        let (tops, inputs) = self.score_inputs(v, largest, Tops::new(ask.budget), &taken)?;
         let (tops, bounds) = self.score_squares(v, largest, tops, &taken)?;
         let scored = inputs + bounds.len();
         let mut search = Search::new(self, v, bounds, tops, &taken);
@@ -219,7 +222,7 @@ impl FeatureSpace for PolySpace<'_> {
         let longest = self.most_values();
         let visits = threads as u64 * columns.visit_bytes();
         let [least, most] =
-            search::room(columns, longest).map(|room| (vectors + visits).saturating_add(room));
+            search::room(columns, 1, longest).map(|room| (vectors + visits).saturating_add(room));
         Footprint::of_products(least, most, columns.rows(), longest, selected)
     }
 

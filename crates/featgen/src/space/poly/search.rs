@@ -13,6 +13,7 @@ use super::singles::Bounds;
 use super::{Item, PolySpace, ROUNDING};
 use crate::data::{ColumnView, Columns};
 use crate::error::Result;
+use crate::space::ask::{Residuals, length};
 use crate::space::ranked::RankedRows;
 use crate::space::topb::Tops;
 use crate::space::work::{DENSE_SPEED, WORTH_REPORTING, Work};
@@ -42,8 +43,8 @@ const MOST_PARTS: u64 = 64;
 
 /// Bytes for the features that a search has at hand, half of them for partners: the least that it can do with, and as many as
 /// it has a use for. `longest` is the largest number of values of a feature.
-pub(super) fn room(columns: &dyn Columns, longest: u64) -> [u64; 2] {
-    let kept = Kept::of(columns);
+pub(super) fn room(columns: &dyn Columns, outputs: usize, longest: u64) -> [u64; 2] {
+    let kept = Kept::of(columns, outputs);
     let all = kept.bytes(columns.len() as u64, columns.nonzeros());
     let least = all.div_ceil(MOST_PARTS).max(kept.bytes(1, longest)).max(TAKEN * longest + kept.copy);
     [least, all.max(BATCH_BYTES)].map(|half| half.saturating_mul(2))
@@ -55,22 +56,25 @@ struct Kept {
     value: u64,
     /// Bytes of a feature where all its values are kept as they are.
     copy: u64,
+    /// Bytes of the sums of a feature as a partner.
+    sums: u64,
 }
 
-/// Bytes of the sums that threads have for a partner: up to two each. Room is made as for so many threads, whatever their
+/// Bytes of the sums that threads have for a partner and an output: up to two each. Room is made as for so many threads, whatever their
 /// number, so that what is looked at does not depend on it.
 const SUMS: u64 = 2 * 8 * 8;
 
 impl Kept {
-    fn of(columns: &dyn Columns) -> Self {
+    fn of(columns: &dyn Columns, outputs: usize) -> Self {
+        let sums = SUMS.saturating_mul(outputs as u64);
         match is_dense(columns) {
-            true => Self { value: 0, copy: 8 * columns.rows() as u64 },
-            false => Self { value: RankedRows::value_size(columns.all_ones()), copy: 0 },
+            true => Self { value: 0, copy: 8 * columns.rows() as u64, sums },
+            false => Self { value: RankedRows::value_size(columns.all_ones()), copy: 0, sums },
         }
     }
 
     fn bytes(&self, features: u64, values: u64) -> u64 {
-        let feature = self.copy + SUMS;
+        let feature = self.copy.saturating_add(self.sums);
         feature.saturating_mul(features).saturating_add(self.value.saturating_mul(values))
     }
 }
@@ -90,7 +94,7 @@ enum Held {
 /// The search for pairs at given duals.
 pub(super) struct Search<'a> {
     space: &'a PolySpace<'a>,
-    v: &'a [f64],
+    v: Residuals<'a>,
     /// Which instances have dual weight: asked for often, so that it matters how small it is.
     weighs: Vec<bool>,
     /// Positions of the features that may be in a pair worth looking at, by falling bound.
@@ -110,7 +114,7 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(
         space: &'a PolySpace<'a>,
-        v: &'a [f64],
+        v: Residuals<'a>,
         mut bounds: Bounds,
         tops: Tops<Item>,
         taken: &'a [Item],
@@ -118,7 +122,7 @@ impl<'a> Search<'a> {
         let largest = bounds.iter().fold(0.0, |most: f64, &(_, m)| most.max(m));
         let work = Work::new(space.most_work, space.inputs.watch(), ADVICE);
         let held = Held::Rows(RankedRows::default());
-        let weighs = v.iter().map(|v| *v != 0.0).collect();
+        let weighs = (0..v.rows).map(|row| v.weighs(row)).collect();
         let mut search = Self {
             space,
             v,
@@ -189,7 +193,7 @@ impl<'a> Search<'a> {
 
     /// The ranks from `start` on whose values are held together: as many as there is room for.
     fn next_part(&self, start: usize) -> Range<usize> {
-        let kept = Kept::of(self.space.inputs.columns());
+        let kept = Kept::of(self.space.inputs.columns(), self.v.outputs);
         let cost = |filled: u64| kept.bytes(1, filled);
         start..start + self.fitting(start..self.order.len(), self.space.memory / 2, cost)
     }
@@ -197,7 +201,7 @@ impl<'a> Search<'a> {
     /// The end of those of these ranks that are taken together.
     fn batch(&self, ranks: Range<usize>) -> usize {
         let bytes = BATCH_BYTES.min(self.space.memory / 2);
-        let copy = Kept::of(self.space.inputs.columns()).copy;
+        let copy = Kept::of(self.space.inputs.columns(), self.v.outputs).copy;
         ranks.start + self.fitting(ranks, bytes, |filled| TAKEN * filled + copy)
     }
 
@@ -269,7 +273,7 @@ impl<'a> Search<'a> {
     ) -> Result<(Tops<Item>, u128)> {
         let belongs = self.part.contains(&first);
         // The first feature has the largest bound.
-        let width = self.partners_of(self.bounds[first], first + columns.len());
+        let width = self.v.outputs * self.partners_of(self.bounds[first], first + columns.len());
         let budget = self.tops.best.capacity();
         let share = columns.len().div_ceil(rayon::current_num_threads());
         let together = share.min((ROOM / width.max(1)).max(FEWEST_TOGETHER));
@@ -277,7 +281,7 @@ impl<'a> Search<'a> {
         let score = |(k, columns): (usize, &[Vec<(u32, f64)>])| {
             let first = first + k * together;
             let values: usize = columns.iter().map(Vec::len).sum();
-            let by_rows = belongs && columns.len() * width <= ROOM && values >= self.v.len() / PER_ROW;
+            let by_rows = belongs && columns.len() * width <= ROOM && values >= self.v.rows / PER_ROW;
             let (mut tops, mut sums) =
                 (Tops::new(budget), self.spare_sums(if by_rows { ROOM } else { width }));
             let mut pairs = 0;
@@ -322,9 +326,9 @@ impl<'a> Search<'a> {
         blocks.products(pivots, partners, |pivot, partner, about| {
             pairs += 1;
             let (a, b) = (first + pivot - start, self.part.start + partner);
-            let most = coefficient * (about.abs() + error * self.bounds[a] * self.bounds[b]);
+            let most = coefficient * (about + error * self.bounds[a] * self.bounds[b]);
             if most >= floor && most >= tops.threshold() {
-                let score = coefficient * blocks.sum(pivot, partner).abs();
+                let score = coefficient * blocks.sum(pivot, partner);
                 if score >= floor {
                     tops.offer(score, self.pair(a, b), self.taken);
                 }
@@ -365,18 +369,18 @@ impl<'a> Search<'a> {
         tops: &mut Tops<Item>,
     ) -> Result<u128> {
         let partners: Vec<usize> = ranks.clone().map(|rank| self.partners(rank)).collect();
-        let width = partners.iter().copied().max().unwrap_or(0);
+        let width = self.v.outputs * partners.iter().copied().max().unwrap_or(0);
         let first = ranks.start - self.part.start;
-        let mut read = 0;
-        for (row, &v) in (0..).zip(self.v) {
+        let (mut read, mut pulls) = (0, vec![0.0; self.v.outputs]);
+        for row in 0..self.v.rows as u32 {
             let there = rows.ranks(row);
             let begin = there.partition_point(|&place| (place as usize) < first);
             for (at, &place) in there.iter().enumerate().skip(begin) {
                 let pivot = place as usize - first;
                 let Some(&partners) = partners.get(pivot) else { break };
-                let pull = v * rows.value(row, at);
                 let sums = &mut sums[pivot * width..][..width];
-                read += rows.each_below(row, at, partners as u32, |place, x| sums[place] += pull * x) as u64;
+                self.weigh(row, rows.value(row, at), &mut pulls);
+                read += add_row(rows, row, at, partners as u32, &pulls, sums) as u64;
             }
             if read >= WORTH_REPORTING {
                 self.work.add(std::mem::take(&mut read))?;
@@ -386,7 +390,7 @@ impl<'a> Search<'a> {
         let mut pairs = 0;
         for (rank, (k, &partners)) in ranks.zip(partners.iter().enumerate()) {
             for place in 0..partners {
-                pairs += self.take(rank, place, &mut sums[k * width + place], tops);
+                pairs += self.take(rank, place, &mut sums[k * width..], tops);
             }
         }
         Ok(pairs)
@@ -403,11 +407,11 @@ impl<'a> Search<'a> {
         tops: &mut Tops<Item>,
     ) -> Result<u128> {
         let partners = self.partners(rank);
-        let (mut read, mut unreported) = (0, 0);
+        let (mut read, mut unreported, mut pulls) = (0, 0, vec![0.0; self.v.outputs]);
         for &(row, x) in column {
-            let pull = self.v[row as usize] * x;
             let before = read;
-            read += rows.each_below(row, usize::MAX, partners as u32, |place, x| sums[place] += pull * x);
+            self.weigh(row, x, &mut pulls);
+            read += add_row(rows, row, usize::MAX, partners as u32, &pulls, sums);
             unreported += read - before;
             if unreported >= WORTH_REPORTING as usize {
                 self.work.add(std::mem::take(&mut unreported) as u64)?;
@@ -417,26 +421,41 @@ impl<'a> Search<'a> {
         let mut pairs = 0;
         // Sums are looked at where they were added to, or all in a row if that is less.
         if read >= partners {
-            (0..partners).for_each(|place| pairs += self.take(rank, place, &mut sums[place], tops));
+            (0..partners).for_each(|place| pairs += self.take(rank, place, sums, tops));
         } else {
             for &(row, _) in column {
                 rows.each_below(row, usize::MAX, partners as u32, |place, _| {
-                    pairs += self.take(rank, place, &mut sums[place], tops);
+                    pairs += self.take(rank, place, sums, tops);
                 });
             }
         }
         Ok(pairs)
     }
 
-    /// Takes the sum of a feature and the one at a place of the part, which becomes 0, and offers the pair; returns whether
-    /// there was a sum.
+    /// The value of a feature in a row times the residuals there.
     #[inline]
-    fn take(&self, rank: usize, place: usize, sum: &mut f64, tops: &mut Tops<Item>) -> u128 {
-        let sum = std::mem::take(sum);
+    fn weigh(&self, row: u32, x: f64, pulls: &mut [f64]) {
+        pulls.iter_mut().zip(self.v.of(row as usize)).for_each(|(pull, v)| *pull = v * x);
+    }
+
+    /// Takes the sums of a feature and the one at a place of the part, which become 0, and offers the pair; returns whether
+    /// there was a sum. `sums` are the feature's.
+    #[inline]
+    fn take(&self, rank: usize, place: usize, sums: &mut [f64], tops: &mut Tops<Item>) -> u128 {
+        let outputs = self.v.outputs;
+        let sum = match outputs {
+            1 => std::mem::take(&mut sums[place]).abs(),
+            _ => {
+                let sums = &mut sums[place * outputs..][..outputs];
+                let sum = length(sums.iter().copied());
+                sums.fill(0.0);
+                sum
+            }
+        };
         if sum == 0.0 {
             return 0;
         }
-        let score = self.space.coefficient(Item::Product(0, 1)) * sum.abs();
+        let score = self.space.coefficient(Item::Product(0, 1)) * sum;
         if score >= tops.threshold() && score >= self.tops.threshold() {
             tops.offer(score, self.pair(rank, self.part.start + place), self.taken);
         }
@@ -450,13 +469,26 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Adds `pulls`, of every output, times what is in a row to the sums there: of the places below `limit`, among the first `most`.
+/// Returns how many they are.
+#[inline]
+fn add_row(rows: &RankedRows, row: u32, most: usize, limit: u32, pulls: &[f64], sums: &mut [f64]) -> usize {
+    if let [pull] = *pulls {
+        return rows.each_below(row, most, limit, |place, x| sums[place] += pull * x);
+    }
+    rows.each_below(row, most, limit, |place, x| {
+        let sums = &mut sums[place * pulls.len()..][..pulls.len()];
+        sums.iter_mut().zip(pulls).for_each(|(sum, pull)| *sum += pull * x);
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
     use crate::data::{Sparse, Values};
-    use crate::space::{Candidate, FeatureSpace, Inputs};
+    use crate::space::{Ask, Candidate, FeatureSpace, Inputs};
 
     /// Columns of 600 rows, frequent and rare ones: one of them begins with every row.
     fn frequent_and_rare() -> Sparse {
@@ -473,21 +505,24 @@ mod tests {
     #[test]
     fn by_rows_and_by_columns_are_the_same_to_the_last_digit() {
         let columns = frequent_and_rare();
-        let v: Vec<f64> = (0..600).map(|i| if i % 5 == 0 { 0.0 } else { f64::sin(i as f64) }).collect();
-        for exhaustive in [false, true] {
+        let v = |n: usize| (0..n).map(|i| if i % 5 == 0 { 0.0 } else { f64::sin(i as f64) }).collect();
+        for (v, exhaustive) in [(v(600), false), (v(600), true), (v(1800), false), (v(1800), true)] {
+            let v: Vec<f64> = v;
             let space = PolySpace::new(Inputs::over(&columns), 0.7, 1.0).unwrap();
             let space = if exhaustive { space.exhaustive() } else { space };
-            let (tops, bounds) = space.score_squares(&v, 1.0, Tops::new(30), &[]).unwrap();
-            let mut search = Search::new(&space, &v, bounds, tops, &[]);
+            let (outputs, residuals) =
+                (v.len() / 600, Residuals { v: &v, rows: 600, outputs: v.len() / 600 });
+            let (tops, bounds) = space.score_squares(residuals, 2.0, Tops::new(30), &[]).unwrap();
+            let mut search = Search::new(&space, residuals, bounds, tops, &[]);
             let order = search.order.clone();
             search.part = 0..order.len();
-            let kept = |row: u32| v[row as usize] != 0.0;
+            let kept = |row: u32| residuals.weighs(row as usize);
             let mut rows = RankedRows::new(&columns, &order, false, kept, &search.work).unwrap();
             let pivots = search.columns(0..order.len()).unwrap();
             rows.append(0, &pivots);
             for ranks in [0..order.len(), 3..11, 20..order.len() - 1] {
                 let (mut by_rows, mut by_columns) = (Tops::new(30), Tops::new(30));
-                let mut sums = vec![0.0; order.len() * order.len()];
+                let mut sums = vec![0.0; outputs * order.len() * order.len()];
                 let pairs =
                     search.score_row_after_row(&rows, ranks.clone(), &mut sums, &mut by_rows).unwrap();
                 let mut expected = 0;
@@ -518,23 +553,25 @@ mod tests {
     fn blocks_and_rows_agree() {
         let (n, filled) = (40, 700);
         let (dense, sparse) = (columns(n, filled, 1), columns(n, filled, 3));
-        let v: Vec<f64> = (0..n).map(|i| if i % 7 == 0 { 0.0 } else { (i as f64 * 1.7).cos() }).collect();
-        let found = |columns: &Sparse, every: u64| {
+        let v: Vec<f64> = (0..3 * n).map(|i| if i % 7 == 0 { 0.0 } else { (i as f64 * 1.7).cos() }).collect();
+        let found = |columns: &Sparse, every: u64, outputs: usize| {
             let space = PolySpace::new(Inputs::over(columns), 1.0, 0.5).unwrap();
-            let best = space.worst_case(&v, 30, &HashSet::new()).unwrap().best;
+            let best =
+                space.worst_case(&Ask::many(&v[..outputs * n], outputs, 30, &HashSet::new())).unwrap().best;
             let inputs = |candidate: &Candidate| match candidate {
                 Candidate::Feature(feature) => feature.inputs().iter().map(|id| id / every).collect(),
                 Candidate::Group(_) => Vec::new(),
             };
             best.iter().map(|s| (s.score.to_bits(), inputs(&s.item))).collect::<Vec<_>>()
         };
-        assert_eq!(found(&dense, 1), found(&sparse, 3));
+        assert_eq!(found(&dense, 1, 1), found(&sparse, 3, 1));
+        assert_eq!(found(&dense, 1, 3), found(&sparse, 3, 3));
     }
 
     /// More columns than are scored before others are left out: of falling length, and all of the same.
     #[test]
     fn what_is_not_read_cannot_win() {
-        let v: Vec<f64> = (0..400).map(|i| if i % 7 == 0 { 0.0 } else { f64::sin(i as f64) }).collect();
+        let v: Vec<f64> = (0..1200).map(|i| if i % 7 == 0 { 0.0 } else { f64::sin(i as f64) }).collect();
         for (steps, ones) in [(10, true), (10, false), (usize::MAX, true), (usize::MAX, false)] {
             let (mut pointers, mut indices) = (vec![0], Vec::new());
             for column in 0..2500 {
@@ -545,12 +582,13 @@ mod tests {
             let reals = (0..indices.len()).map(|k| ((k * k) % 19) as f64 * 0.21 - 1.0).collect();
             let values = if ones { Values::Ones } else { Values::F64(reals) };
             let columns = Sparse::new(400, 2500, (0..2500).collect(), pointers, indices, values).unwrap();
-            for coef0 in [0.0, 0.001, 1.0] {
+            for (coef0, outputs) in [(0.0, 1), (0.001, 1), (1.0, 1), (0.001, 3), (1.0, 2)] {
                 let space = || PolySpace::new(Inputs::over(&columns), 0.7, coef0).unwrap();
                 let mut taken = HashSet::new();
                 for _ in 0..3 {
-                    let found = space().worst_case(&v, 8, &taken).unwrap();
-                    let expected = space().exhaustive().worst_case(&v, 8, &taken).unwrap();
+                    let ask = Ask::many(&v[..400 * outputs], outputs, 8, &taken);
+                    let found = space().worst_case(&ask).unwrap();
+                    let expected = space().exhaustive().worst_case(&ask).unwrap();
                     assert_eq!((&found.best, &found.fresh), (&expected.best, &expected.fresh));
                     assert!(found.scored <= expected.scored && found.fresh.len() == 8);
                     taken.extend(found.fresh.into_iter().map(|scored| scored.item));
@@ -579,15 +617,16 @@ mod tests {
             Sparse::new(600, 50, (0..view.len() as u64).collect(), pointers, indices, Values::Ones).unwrap()
         };
         for columns in [frequent_and_rare(), ones, columns(40, 300, 1), columns(40, 300, 3)] {
-            let v = v(columns.rows());
+            let (v, none) = (v(2 * columns.rows()), HashSet::new());
+            let ask = Ask::many(&v, 2, 25, &none);
             let mut space = PolySpace::new(Inputs::over(&columns), 0.7, 0.01).unwrap();
-            let all = space.worst_case(&v, 25, &HashSet::new()).unwrap();
+            let all = space.worst_case(&ask).unwrap();
             assert_eq!(all.best.len(), 25);
-            let [least, most] = room(&columns, space.most_values());
+            let [least, most] = room(&columns, 2, space.most_values());
             assert!(least < most);
             for memory in [0, least, most / 5, most] {
                 space.limit(space.vectors() + memory);
-                let parts = space.worst_case(&v, 25, &HashSet::new()).unwrap();
+                let parts = space.worst_case(&ask).unwrap();
                 assert_eq!((&parts.best, &parts.fresh), (&all.best, &all.fresh), "{memory} bytes");
             }
         }

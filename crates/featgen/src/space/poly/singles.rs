@@ -8,6 +8,7 @@ use super::{Item, PolySpace, ROUNDING};
 use crate::data::ColumnView;
 use crate::error::{Error, Result};
 use crate::space::Inputs;
+use crate::space::ask::{Residuals, Sums, length};
 use crate::space::inputs::LARGEST_SUM;
 use crate::space::topb::Tops;
 
@@ -64,10 +65,11 @@ impl PolySpace<'_> {
         &self.longest[..count]
     }
 
-    /// Offers the constant and the inputs; returns how many of these were scored. `largest` is the largest of the `|v_i|`.
+    /// Offers the constant and the inputs; returns how many of these were scored. `largest` is the largest of the
+    /// `|v_i|`.
     pub(super) fn score_inputs(
         &self,
-        v: &[f64],
+        v: Residuals<'_>,
         largest: f64,
         mut tops: Tops<Item>,
         taken: &[Item],
@@ -77,8 +79,8 @@ impl PolySpace<'_> {
         }
         let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
         let budget = tops.best.capacity();
-        let sum = crate::ordered::sum(v.len(), |i| v[i]);
-        tops.offer(constant * sum.abs(), Item::Constant, taken);
+        let sum = length(v.each().map(|v| crate::ordered::sum(v.len(), |i| v[i])));
+        tops.offer(constant * sum, Item::Constant, taken);
         // A few long columns first: beside them most others need not be read.
         let mut done = 0;
         if self.longest.len() > LONGEST {
@@ -91,10 +93,10 @@ impl PolySpace<'_> {
             // Neighbours are best read together; what was offered already is not offered again.
             let mut again = vec![false; self.longest.len()];
             self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
-            let best_of = |range: Range<usize>, sums: &[f64]| {
+            let best_of = |range: Range<usize>, sums: Sums<'_>| {
                 let mut tops = Tops::new(budget);
-                for (position, sum) in range.zip(sums).filter(|(position, _)| !again[*position]) {
-                    tops.offer(linear * sum.abs(), Item::Input(position as u32), taken);
+                for (j, position) in range.enumerate().filter(|(_, position)| !again[*position]) {
+                    tops.offer(linear * sums.length(j), Item::Input(position as u32), taken);
                 }
                 tops
             };
@@ -112,7 +114,7 @@ impl PolySpace<'_> {
     fn score_columns(
         &self,
         positions: &[u32],
-        v: &[f64],
+        v: Residuals<'_>,
         budget: usize,
         taken: &[Item],
     ) -> Result<Tops<Item>> {
@@ -121,7 +123,7 @@ impl PolySpace<'_> {
             let mut tops = Tops::new(budget);
             for &position in positions {
                 let sum = self.inputs.pull(position as usize, v)?;
-                tops.offer(linear * sum.abs(), Item::Input(position), taken);
+                tops.offer(linear * sum, Item::Input(position), taken);
             }
             Ok(tops)
         };
@@ -132,7 +134,7 @@ impl PolySpace<'_> {
     /// Offers the squares; returns the bounds `m` of those inputs that may be factors of something good.
     pub(super) fn score_squares(
         &self,
-        v: &[f64],
+        v: Residuals<'_>,
         largest: f64,
         mut tops: Tops<Item>,
         taken: &[Item],
@@ -141,17 +143,17 @@ impl PolySpace<'_> {
         let (budget, pair) = (tops.best.capacity(), self.coefficient(Item::Product(0, 1)));
         let square = |reach: f64| reach * self.values.largest;
         let most = square(self.most_values() as f64 * largest * self.values.largest);
-        let offer = |(position, [up, down]): (u32, [f64; 2]), tops: &mut Tops<Item>| {
+        let offer = |(position, square): (u32, Square), tops: &mut Tops<Item>| {
             let item = Item::Product(position, position);
-            tops.offer(self.gamma * (up - down).abs(), item, taken);
-            let bound = if self.values.one_signed { up.max(down) } else { up + down }.sqrt();
+            tops.offer(self.gamma * square.score, item, taken);
+            let bound = square.bound.sqrt();
             (bound > 0.0).then_some((position, bound))
         };
-        let part = |positions: &[u32], sums: Vec<[f64; 2]>| {
+        let part = |positions: &[u32], sums: Vec<Square>| {
             self.inputs.go_on()?;
             // No score of a pair is above the larger of these.
-            for (&p, [up, down]) in positions.iter().zip(&sums) {
-                self.inputs.check(p as usize, &[up + down])?;
+            for (&p, square) in positions.iter().zip(&sums) {
+                self.inputs.check(p as usize, &[square.size], 1)?;
             }
             let mut tops = Tops::new(budget);
             let sums = positions.iter().copied().zip(sums).filter(|(p, _)| self.is_factor(*p as usize));
@@ -159,7 +161,7 @@ impl PolySpace<'_> {
             Ok((tops, bounds))
         };
         let some = |positions: &[u32]| {
-            let sums = |&p: &u32| columns.see(p as usize, |column| square_sums(column, v));
+            let sums = |&p: &u32| columns.see(p as usize, |column| self.square(column, v));
             part(positions, positions.iter().map(sums).collect())
         };
         let mut bounds = Vec::new();
@@ -193,7 +195,7 @@ impl PolySpace<'_> {
             columns.visit(first..first + positions.len(), &mut |position, column| {
                 if !again[position] {
                     new.push(position as u32);
-                    sums.push(square_sums(column, v));
+                    sums.push(self.square(column, v));
                 }
             });
             part(&new, sums)
@@ -201,11 +203,34 @@ impl PolySpace<'_> {
         tops = add(all.par_chunks(columns.batch()).map(batch).collect(), tops)?;
         Ok((tops, bounds))
     }
+
+    /// What the sums of `v_i x_i^2` come to.
+    fn square(&self, column: ColumnView<'_>, v: Residuals<'_>) -> Square {
+        if v.outputs == 1 {
+            return self.square_of(&[column.signed_sums(v.v, |v, x| v * x * x)]);
+        }
+        let mut sums = vec![[0.0; 2]; v.outputs];
+        column.add_signed_sums(v.v, |v, x| v * x * x, &mut sums);
+        self.square_of(&sums)
+    }
+
+    /// The same from the sums of every output over positive and, made positive, over negative `v_i`.
+    fn square_of(&self, sums: &[[f64; 2]]) -> Square {
+        let size = length(sums.iter().map(|[up, down]| up + down));
+        let score = length(sums.iter().map(|[up, down]| up - down));
+        let larger = || length(sums.iter().map(|[up, down]| up.max(*down)));
+        Square { score, bound: if self.values.one_signed { larger() } else { size }, size }
+    }
 }
 
-/// `sum of v_i x_i^2` over positive and, made positive, over negative `v_i`.
-fn square_sums(column: ColumnView<'_>, v: &[f64]) -> [f64; 2] {
-    column.signed_sums(v, |v, x| v * x * x)
+/// What an input's square, and its products with others, may score.
+struct Square {
+    /// The length of the outputs' sums: the score, without the coefficient.
+    score: f64,
+    /// `m^2`.
+    bound: f64,
+    /// The length of the sums of sizes.
+    size: f64,
 }
 
 /// Whether a bound is below a threshold, with room for rounding. Bounds that are no numbers are not.

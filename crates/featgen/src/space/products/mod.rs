@@ -5,6 +5,8 @@
 //! negative `v_i`, the score `|sum_i v_i x_iS|` of `S` and of all products that contain it is at most `u(S)`: a depth-first
 //! search leaves out everything beyond a product whose `u` is below the worst of the best known ([`search`]).
 //!
+//! With several outputs, the score is the length of the vector of their sums, and `u(S)` the length of the vector of their `u`.
+//!
 //! **Equal columns are one candidate.** Where one factor implies another, or inputs are equal, many products have the same
 //! values in all training instances. They stand for each other, so each column is proposed once, as the *first* of its
 //! products in the order of [`Feature`]s: that of the fewest factors, and of those the one whose list of ids is smallest. It is
@@ -21,12 +23,13 @@ use rayon::prelude::*;
 
 use self::distinct::{Found, Item, Key, Tops};
 use self::search::Search;
+use super::ask::{Residuals, length};
 use super::footprint::longest;
 use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
 use super::{
-    Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings, WorstCase,
+    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings, WorstCase,
 };
 use crate::error::{Error, Result};
 
@@ -188,19 +191,19 @@ impl<'a> ProductSpace<'a> {
     }
 
     /// Offers the inputs; returns the bound `u` of each that may be a factor.
-    fn score_inputs(&self, v: &[f64], tops: Tops, taken: &HashSet<Key>) -> Result<(Tops, Vec<f64>)> {
+    fn score_inputs(&self, v: Residuals<'_>, tops: Tops, taken: &HashSet<Key>) -> Result<(Tops, Vec<f64>)> {
         let batch = self.inputs.columns().batch();
         let mut bounds = vec![0.0; self.columns.len()];
         let parts = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
             self.inputs.go_on()?;
             let mut tops = Tops::new(tops.capacity());
             let first = b * batch;
-            for (k, [up, down]) in self.signed_sums(first, bounds.len(), v).into_iter().enumerate() {
+            for (k, [score, bound]) in self.scores(first, bounds.len(), v).into_iter().enumerate() {
                 let Known { key, support, .. } = self.columns[first + k];
                 if self.has_support(support as usize) {
                     let item = Item(Arc::new([(first + k) as u32]));
-                    tops.offer(&Found { score: (up - down).abs(), item, key }, taken);
-                    bounds[k] = if self.factors[first + k] { up.max(down) } else { 0.0 };
+                    tops.offer(&Found { score, item, key }, taken);
+                    bounds[k] = if self.factors[first + k] { bound } else { 0.0 };
                 }
             }
             Ok(tops)
@@ -212,14 +215,33 @@ impl<'a> ProductSpace<'a> {
         Ok((tops, bounds))
     }
 
-    /// `sum of v_i x_i` over positive and, made positive, over negative `v_i`, of some columns.
-    fn signed_sums(&self, first: usize, len: usize, v: &[f64]) -> Vec<[f64; 2]> {
-        let mut sums = Vec::with_capacity(len);
+    /// The score and the bound of some columns.
+    fn scores(&self, first: usize, len: usize, v: Residuals<'_>) -> Vec<[f64; 2]> {
+        let mut scores = Vec::with_capacity(len);
+        let mut sums = vec![[0.0; 2]; v.outputs];
         self.inputs.columns().visit(first..first + len, &mut |_, column| {
-            sums.push(column.signed_sums(v, |v, x| v * x));
+            if let [sums] = &mut sums[..] {
+                *sums = column.signed_sums(v.v, |v, x| v * x);
+            } else {
+                sums.fill([0.0; 2]);
+                column.add_signed_sums(v.v, |v, x| v * x, &mut sums);
+            }
+            scores.push([score(&sums), bound(&sums)]);
         });
-        sums
+        scores
     }
+}
+
+/// The score of a product, given its sums of `v_i x_i` for every output: over positive and, made positive, over negative `v_i`.
+#[inline]
+fn score(sums: &[[f64; 2]]) -> f64 {
+    if let [[up, down]] = sums { (up - down).abs() } else { length(sums.iter().map(|[up, down]| up - down)) }
+}
+
+/// What no product that contains it can exceed: `u`.
+#[inline]
+fn bound(sums: &[[f64; 2]]) -> f64 {
+    if let [[up, down]] = sums { up.max(*down) } else { length(sums.iter().map(|[up, down]| up.max(*down))) }
 }
 
 impl FeatureSpace for ProductSpace<'_> {
@@ -234,9 +256,10 @@ impl FeatureSpace for ProductSpace<'_> {
         (2..=self.degree as u128).fold(m, |sum, d| sum.saturating_add(binomial(factors, d)))
     }
 
-    fn worst_case(&self, v: &[f64], budget: usize, taken: &HashSet<Candidate>) -> Result<WorstCase> {
-        let taken = self.keys(taken.iter())?;
-        let (tops, bounds) = self.score_inputs(v, Tops::new(budget), &taken)?;
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
+        let v = ask.residuals(self.inputs.rows())?;
+        let taken = self.keys(ask.taken.iter())?;
+        let (tops, bounds) = self.score_inputs(v, Tops::new(ask.budget), &taken)?;
         let work = Work::new(self.most_work, self.inputs.watch(), ADVICE);
         let mut search = Search::new(self, v, &bounds, tops, &taken, &work);
         let products = if self.degree > 1 { search.run()? } else { 0 };

@@ -20,8 +20,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::distinct::{Found, Item, Key, Tops};
-use super::{ProductSpace, ROUNDING};
+use super::{ProductSpace, ROUNDING, bound, score};
 use crate::error::Result;
+use crate::space::ask::Residuals;
 use crate::space::ranked::RankedRows;
 use crate::space::work::{WORTH_REPORTING, Work};
 
@@ -41,7 +42,7 @@ pub(super) const HANDED_ON: u64 = ROOM * MEMBER;
 /// The search at given duals.
 pub(super) struct Search<'a> {
     space: &'a ProductSpace<'a>,
-    v: &'a [f64],
+    v: Residuals<'a>,
     /// Positions of the features that may be in a product worth looking at, by falling bound.
     order: Vec<u32>,
     /// Their bounds.
@@ -94,27 +95,17 @@ impl Default for Node {
 /// A product with one more factor.
 struct Child {
     rank: u32,
-    /// Over positive and, made positive, over negative duals.
-    sums: [f64; 2],
+    /// Its score, up to the order of additions, and the same rounded up.
+    score: f64,
+    most: f64,
     /// What it, or what follows it, can reach at most.
     reach: f64,
-}
-
-impl Child {
-    fn bound(sums: [f64; 2]) -> f64 {
-        sums[0].max(sums[1])
-    }
-
-    /// The score, rounded up.
-    fn most(sums: [f64; 2]) -> f64 {
-        (sums[0] - sums[1]).abs() + ROUNDING * Self::bound(sums)
-    }
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(
         space: &'a ProductSpace<'a>,
-        v: &'a [f64],
+        v: Residuals<'a>,
         bounds: &[f64],
         tops: Tops,
         taken: &'a HashSet<Key>,
@@ -171,7 +162,7 @@ impl<'a> Search<'a> {
                 Member { row, before, value }
             });
             let (mut members, idle): (Vec<_>, Vec<_>) =
-                members.partition(|member| self.v[member.row as usize] != 0.0);
+                members.partition(|member| self.v.weighs(member.row as usize));
             let active = members.len();
             members.extend(idle);
             nodes.push(Node { members, active, ones: false });
@@ -183,7 +174,7 @@ impl<'a> Search<'a> {
     /// best before the batch, so that what it finds, and what it leaves out, does not depend on threads.
     fn score(&self, first: usize, pivots: &[Node]) -> Result<(Tops, u128)> {
         let width = first + pivots.len();
-        let start = || (self.tops.clone(), 0, Scratch::new(width));
+        let start = || (self.tops.clone(), 0, Scratch::new(width, self.v.outputs));
         let step = |(mut tops, scored, mut scratch): (Tops, u128, Scratch), (k, pivot): (usize, &Node)| {
             let mut walk = Walk::new(self, &mut scratch);
             walk.path.push((first + k) as u32);
@@ -208,14 +199,38 @@ fn reaches(bound: f64, threshold: f64) -> bool {
 
 /// What a thread needs for adding up, by rank. All 0 between uses.
 struct Scratch {
+    /// Of every output: over positive and, made positive, over negative residuals.
     sums: Vec<[f64; 2]>,
+    /// The residuals of one instance, likewise, times the product.
+    pulls: Vec<[f64; 2]>,
     /// One more than the number of the child that gets the instances.
     slots: Vec<u32>,
 }
 
 impl Scratch {
-    fn new(width: usize) -> Self {
-        Self { sums: vec![[0.0; 2]; width], slots: vec![0; width] }
+    fn new(width: usize, outputs: usize) -> Self {
+        Self { sums: vec![[0.0; 2]; width * outputs], pulls: vec![[0.0; 2]; outputs], slots: vec![0; width] }
+    }
+}
+
+impl Scratch {
+    /// Adds an instance of a product to the sums of all products with one more factor that is before its last in the row.
+    #[inline]
+    fn add(&mut self, rows: &RankedRows, member: &Member, v: Residuals<'_>) {
+        let Self { sums, pulls, .. } = self;
+        if v.outputs == 1 {
+            let v = v.v[member.row as usize];
+            let (side, pull) = (usize::from(v < 0.0), v.abs() * member.value);
+            return rows.each(member.row, member.before as usize, |rank, x| sums[rank][side] += pull * x);
+        }
+        for (pull, v) in pulls.iter_mut().zip(v.of(member.row as usize)) {
+            *pull = [v.max(0.0) * member.value, (-v).max(0.0) * member.value];
+        }
+        let pulls = pulls.as_flattened();
+        rows.each(member.row, member.before as usize, |rank, x| {
+            let sums = sums[rank * v.outputs..][..v.outputs].as_flattened_mut();
+            sums.iter_mut().zip(pulls).for_each(|(sum, pull)| *sum += pull * x);
+        });
     }
 }
 
@@ -286,11 +301,7 @@ impl<'s, 't> Walk<'s, 't> {
         let mut values = 0;
         for member in &node.members[..node.active] {
             values += u64::from(member.before);
-            let v = self.search.v[member.row as usize];
-            let side = usize::from(v < 0.0);
-            let (pull, sums) = (v.abs() * member.value, &mut self.scratch.sums);
-            let rows = &self.search.rows;
-            rows.each(member.row, member.before as usize, |rank, x| sums[rank][side] += pull * x);
+            self.scratch.add(&self.search.rows, member, self.search.v);
         }
         self.report(values)?;
         let last = self.path.last().map_or(0, |&rank| rank as usize);
@@ -312,14 +323,18 @@ impl<'s, 't> Walk<'s, 't> {
 
     /// Takes the sums of a rank, if there are any; keeps the child if it may matter.
     fn collect(&mut self, rank: u32, children: &mut Vec<Child>) {
-        let sums = std::mem::take(&mut self.scratch.sums[rank as usize]);
-        let bound = Child::bound(sums);
+        let outputs = self.search.v.outputs;
+        let sums = &mut self.scratch.sums[rank as usize * outputs..][..outputs];
+        let bound = bound(sums);
         if bound > 0.0 {
+            let score = score(sums);
+            sums.fill([0.0; 2]);
             self.scored += 1;
             let deeper = self.path.len() + 1 < self.search.space.degree;
-            let reach = if deeper { bound } else { Child::most(sums) };
+            let most = score + ROUNDING * bound;
+            let reach = if deeper { bound } else { most };
             if self.can_matter(reach) {
-                children.push(Child { rank, sums, reach });
+                children.push(Child { rank, score, most, reach });
             }
         }
     }
@@ -341,15 +356,15 @@ impl<'s, 't> Walk<'s, 't> {
 
     /// Offers the product at the end of the path, if it is good enough.
     fn offer(&mut self, child: &Child, node: &Node) {
-        if !self.can_matter(Child::most(child.sums)) {
+        if !self.can_matter(child.most) {
             return;
         }
         let order = &self.search.order;
         let mut factors: Vec<(u32, u32)> = self.path.iter().map(|&r| (order[r as usize], r)).collect();
         factors.sort_unstable();
-        let (sums, key, support) = self.evaluate(child, node, &factors);
+        let (score, key, support) = self.evaluate(child, node, &factors);
         let item = Item(factors.iter().map(|factor| factor.0).collect::<Arc<[u32]>>());
-        let found = Found { score: (sums[0] - sums[1]).abs(), item, key };
+        let found = Found { score, item, key };
         if self.search.space.has_support(support) && found.score >= self.tops.threshold() {
             self.tops.to_mut().offer(&found, self.search.taken);
         }
@@ -361,24 +376,25 @@ impl<'s, 't> Walk<'s, 't> {
         rows.ranks(row).binary_search(&rank).map_or(0.0, |at| rows.value(row, at))
     }
 
-    /// The sums, the key and the support of a product, from its values as they are generated: multiplied in order of ids,
+    /// The score, the key and the support of a product, from its values as they are generated: multiplied in order of ids,
     /// added in order of instances. So equal columns have equal scores, whatever they are products of.
-    fn evaluate(&self, child: &Child, node: &Node, factors: &[(u32, u32)]) -> ([f64; 2], Key, usize) {
+    fn evaluate(&self, child: &Child, node: &Node, factors: &[(u32, u32)]) -> (f64, Key, usize) {
         let mut key = Key::default();
         if self.search.space.binary {
             node.members.iter().for_each(|member| key.add(member.row, 1.0));
-            return (child.sums, key, node.members.len());
+            return (child.score, key, node.members.len());
         }
-        let (mut sums, mut support) = ([0.0; 2], 0);
+        let (mut sums, mut support) = (vec![[0.0; 2]; self.search.v.outputs], 0);
         for member in &node.members {
             let value = factors.iter().map(|factor| self.value(member.row, factor.1)).product();
             if value != 0.0 {
-                let v = self.search.v[member.row as usize];
-                sums[usize::from(v < 0.0)] += v.abs() * value;
+                for (sums, v) in sums.iter_mut().zip(self.search.v.of(member.row as usize)) {
+                    sums[usize::from(v < 0.0)] += v.abs() * value;
+                }
                 key.add(member.row, value);
                 support += 1;
             }
         }
-        (sums, key, support)
+        (score(&sums), key, support)
     }
 }

@@ -1,0 +1,333 @@
+//! Additive kernels: every input feature is a group, whose columns make a curve over it. Nothing is expanded: not when
+//! scoring, not when solving.
+//!
+//! - *Histogram intersection*, `min(x, z)`, and `min(|x|^a, |z|^a)`: the unary code of the level of x, each bit weighing the
+//!   root of a step ([`steps`]).
+//! - *Gaussian*, `exp(-(x - z)^2 / (2 sigma^2))`: waves on a regular grid of frequencies (math: section 5), relative to their
+//!   values at 0 so that sparse data stay sparse; with a shift, scores are the same ([`waves`]).
+//!
+//! Which inputs are scored at all is a matter of bounds on their scores ([`search`]).
+
+mod search;
+mod steps;
+mod waves;
+
+use std::sync::OnceLock;
+
+use self::search::PROMISING;
+use self::steps::highest;
+use self::waves::{WAVES, deviation};
+use super::feature::{HARMONICS, Real, Step, Wave};
+use super::footprint::longest;
+use super::group::group_number;
+use super::{
+    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
+};
+use crate::data::{Bins, ColumnView};
+use crate::digest::digest;
+use crate::error::{Error, Result};
+use crate::operator::Operator;
+
+/// The most levels.
+pub const MOST_LEVELS: usize = u16::MAX as usize;
+
+/// A curve for every input feature.
+pub struct AdditiveSpace<'a> {
+    inputs: Inputs<'a>,
+    basis: Basis,
+    /// Of every column: the top of its levels, or its sigma.
+    scales: Vec<f64>,
+    /// Those to score first, once they were needed.
+    promising: OnceLock<Vec<u32>>,
+    settings: Settings,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Basis {
+    Steps { levels: u32, power: f64 },
+    Waves { sigma: Option<f64> },
+}
+
+impl<'a> AdditiveSpace<'a> {
+    /// The kernel `min(x, z)` of features that are not negative, with so many levels.
+    pub fn hik(inputs: Inputs<'a>, levels: usize) -> Result<Self> {
+        let space = Self::steps(inputs, levels, 1.0, |position, column| {
+            let negative = column.find(|x| x < 0.0);
+            negative.map_or(Ok(()), |(i, x)| {
+                let name = inputs.name(&inputs.feature(position));
+                let reason = "hik takes no negative values; intersection takes their size";
+                Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
+            })
+        })?;
+        Ok(Self { settings: vec![("space", "hik".into()), ("levels", levels.to_string())], ..space })
+    }
+
+    /// The kernel `min(|x|^power, |z|^power)`, with so many levels.
+    pub fn intersection(inputs: Inputs<'a>, levels: usize, power: f64) -> Result<Self> {
+        Self::steps(inputs, levels, power, |_, _| Ok(()))
+    }
+
+    fn steps(
+        inputs: Inputs<'a>,
+        levels: usize,
+        power: f64,
+        check: impl Fn(usize, ColumnView<'_>) -> Result<()> + Sync,
+    ) -> Result<Self> {
+        if !(2..=MOST_LEVELS).contains(&levels) {
+            let reason = format!("must be within 2 and {MOST_LEVELS}, not {levels}");
+            return Err(Error::parameter("levels", reason));
+        }
+        if !(power.is_finite() && power > 0.0) {
+            return Err(Error::parameter("power", format!("must be a finite number above 0, not {power}")));
+        }
+        let top = |position: usize, column: ColumnView<'_>| {
+            check(position, column)?;
+            Ok(highest(column, power, |_| 1.0))
+        };
+        Ok(Self {
+            scales: scales(&inputs, top)?,
+            inputs,
+            promising: OnceLock::new(),
+            basis: Basis::Steps { levels: levels as u32, power },
+            settings: vec![
+                ("space", "intersection".into()),
+                ("levels", levels.to_string()),
+                ("power", power.to_string()),
+            ],
+        })
+    }
+
+    /// The kernel `exp(-(x - z)^2 / (2 sigma^2))` of each feature; without a sigma, each has its own standard deviation.
+    pub fn gaussian(inputs: Inputs<'a>, sigma: Option<f64>) -> Result<Self> {
+        if let Some(sigma) = sigma.filter(|s| !(s.is_finite() && *s > 0.0)) {
+            return Err(Error::parameter("sigma", format!("must be a finite number above 0, not {sigma}")));
+        }
+        let n = inputs.rows() as f64;
+        let one =
+            |_: usize, column: ColumnView<'_>| Ok(sigma.unwrap_or_else(|| deviation(column, n, |_| 1.0)));
+        let mut settings = vec![("space", "gaussian".into())];
+        settings.extend(sigma.map(|sigma| ("sigma", sigma.to_string())));
+        let promising = OnceLock::new();
+        Ok(Self { scales: scales(&inputs, one)?, inputs, promising, basis: Basis::Waves { sigma }, settings })
+    }
+
+    /// Levels and deviations as they are where instances count so often; those that count 0 times do not matter.
+    pub fn counting(mut self, counts: &[f64]) -> Result<Self> {
+        let total = counts.iter().sum();
+        let count = |row: u32| counts[row as usize];
+        self.scales = match self.basis {
+            Basis::Steps { power, .. } => {
+                scales(&self.inputs, |_, column| Ok(highest(column, power, count)))?
+            }
+            Basis::Waves { sigma: None } => {
+                scales(&self.inputs, |_, column| Ok(deviation(column, total, count)))?
+            }
+            Basis::Waves { sigma: Some(_) } => self.scales,
+        };
+        let counts = digest(bytemuck::cast_slice::<f64, u64>(counts));
+        self.settings.push(("counting", format!("with checksum {counts:016x}")));
+        Ok(self)
+    }
+
+    /// The columns of an input's curve.
+    fn operator(&self, position: usize) -> Operator {
+        self.inputs.columns().see(position, |column| self.curve(position, column))
+    }
+
+    fn curve(&self, position: usize, column: ColumnView<'_>) -> Operator {
+        let scale = self.scales[position];
+        match self.basis {
+            Basis::Steps { levels, power } => {
+                let bins = Bins::new(scale, power, levels);
+                let (rows, levels) = made(column, |x| bins.index(x) as u16);
+                Operator::Steps { rows, levels, count: bins.count(), height: self.height(position) }
+            }
+            Basis::Waves { .. } => {
+                let (rows, phases) = made(column, |x| Wave::phase(scale, x));
+                Operator::Waves { rows, phases, amplitudes: Wave::amplitudes() }
+            }
+        }
+    }
+
+    /// What a bit of an input's unary code weighs.
+    fn height(&self, position: usize) -> f64 {
+        match self.basis {
+            Basis::Steps { levels, .. } => (self.scales[position] / f64::from(levels)).sqrt(),
+            Basis::Waves { .. } => 1.0,
+        }
+    }
+
+    /// The greatest squared length of what an input's values are turned into.
+    fn greatest_square(&self, position: usize) -> f64 {
+        match self.basis {
+            // A unary code has at most all its bits.
+            Basis::Steps { .. } => self.scales[position],
+            Basis::Waves { .. } => *WAVES,
+        }
+    }
+
+    /// The least and the greatest value of an input, 0 among them if it occurs.
+    fn occurring(&self, column: ColumnView<'_>) -> Option<[f64; 2]> {
+        let zeros = column.len() < self.inputs.rows();
+        let mut range = zeros.then_some([0.0; 2]);
+        column.for_each(|_, x| {
+            let [low, high] = range.unwrap_or([x; 2]);
+            range = Some([low.min(x), high.max(x)]);
+        });
+        range
+    }
+
+    /// The features of an input's curve.
+    fn features(&self, position: usize) -> Vec<Feature> {
+        let (input, scale) = (self.inputs.columns().id(position), Real(self.scales[position]));
+        match self.basis {
+            Basis::Steps { levels, power } => {
+                let step = |level| Step { input, level, of: levels, top: scale, power: Real(power) };
+                (1..=levels).map(|level| Feature::Step(step(level))).collect()
+            }
+            Basis::Waves { .. } => {
+                let wave = |harmonic, sine| Feature::Wave(Wave { input, harmonic, sine, sigma: scale });
+                (1..=HARMONICS as u32).flat_map(|k| [wave(k, false), wave(k, true)]).collect()
+            }
+        }
+    }
+}
+
+/// A number for every column.
+fn scales(
+    inputs: &Inputs<'_>,
+    scale: impl Fn(usize, ColumnView<'_>) -> Result<f64> + Sync,
+) -> Result<Vec<f64>> {
+    let one = |position: usize, column: ColumnView<'_>| {
+        let finite = column.find(|x| !x.is_finite()).is_none();
+        if finite { scale(position, column) } else { Err(inputs.explain(position)) }
+    };
+    inputs.columns().see_all(one).into_iter().collect()
+}
+
+/// The rows whose value is not 0, and what is made of their values.
+fn made<T>(column: ColumnView<'_>, make: impl Fn(f64) -> T) -> (Vec<u32>, Vec<T>) {
+    let (mut rows, mut made) = (Vec::with_capacity(column.len()), Vec::with_capacity(column.len()));
+    column.each_nonzero(|row, x| {
+        rows.push(row);
+        made.push(make(x));
+    });
+    (rows, made)
+}
+
+impl FeatureSpace for AdditiveSpace<'_> {
+    fn inputs(&self) -> &Inputs<'_> {
+        &self.inputs
+    }
+
+    fn size(&self) -> u128 {
+        u128::from(self.inputs.dimension())
+    }
+
+    fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
+        self.best(ask)
+    }
+
+    fn precision(&self) -> Result<Precision> {
+        let square =
+            (0..self.scales.len()).map(|position| self.greatest_square(position)).fold(0.0, f64::max);
+        let levels = match self.basis {
+            Basis::Steps { levels, .. } => levels as usize,
+            Basis::Waves { .. } => 2 * HARMONICS,
+        };
+        // Sums over levels are sums of sums.
+        Ok(Precision::of_groups(square.sqrt(), 2 * levels))
+    }
+
+    fn group(&self, candidate: &Candidate) -> Result<Group> {
+        let position = group_number(candidate, self.scales.len())?;
+        let range = self.inputs.columns().see(position, |column| self.occurring(column));
+        let features = self.features(position);
+        Ok(Group {
+            name: Some(self.inputs.name(&self.inputs.feature(position))),
+            size: features.len(),
+            features,
+            scale: 1.0,
+            range,
+        })
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.clone()
+    }
+
+    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+        let lengths = longest(self.inputs.columns(), selected);
+        let (count, values): (u64, u64) = (lengths.len() as u64, lengths.iter().sum());
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        // What a value takes in a curve that was selected, and how many columns of the curve a matrix is made of.
+        let (value, width) = match self.basis {
+            Basis::Steps { .. } => (4 + 2, 0),
+            Basis::Waves { .. } => (4 + 16, 2 * HARMONICS as u64),
+        };
+        // A scale for every column, and an entry in a heap for some; every thread has a column at hand, as it is and as a
+        // curve.
+        let at_hand = (12 + value) * longest + self.inputs.columns().visit_bytes();
+        let search = 8 * self.scales.len() as u64 + 16 * PROMISING as u64 + threads as u64 * at_hand;
+        Footprint { least: search, most: search, columns: value * values, width: width * count }
+    }
+
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        // A group's features come together and in order: one operator is all of them.
+        let mut operators = Vec::new();
+        for curve in features.chunk_by(|a, b| a.inputs() == b.inputs()) {
+            let input = Feature::Input(curve[0].inputs()[0]);
+            let position = self.inputs.position(&input).filter(|&p| curve == self.features(p));
+            let unknown = || Error::Data(format!("no curve over feature {}", self.name(&input)));
+            operators.push(self.operator(position.ok_or_else(unknown)?));
+        }
+        Ok(operators)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dense, Layout, Names};
+
+    #[test]
+    fn to_count_twice_is_to_stand_there_twice() {
+        let (some, repeated) = ([1.0, 5.0, -2.0, 9.0], [1.0, 5.0, 5.0, -2.0, -2.0, -2.0]);
+        let counts = [1.0, 2.0, 3.0, 0.0];
+        let (names, layout) = (Names::default(), Layout::ColumnMajor);
+        let some = Dense::new(&some[..], 4, 1, layout).unwrap();
+        let repeated = Dense::new(&repeated[..], 6, 1, layout).unwrap();
+        let (some, repeated) = (Inputs::called(&some, &names), Inputs::called(&repeated, &names));
+        let same = |a: AdditiveSpace<'_>, b: AdditiveSpace<'_>| {
+            let a = a.counting(&counts).unwrap();
+            assert!((a.scales[0] - b.scales[0]).abs() < 1e-12, "{:?} {:?}", a.scales, b.scales);
+        };
+        let gaussian = |inputs, sigma| AdditiveSpace::gaussian(inputs, sigma).unwrap();
+        same(gaussian(some, None), gaussian(repeated, None));
+        same(gaussian(some, Some(3.0)), gaussian(repeated, Some(3.0)));
+        let intersection = |inputs| AdditiveSpace::intersection(inputs, 10, 0.5).unwrap();
+        same(intersection(some), intersection(repeated));
+    }
+
+    /// Points in time differ little from each other, and are far from 0.
+    #[test]
+    fn a_column_far_from_zero_has_its_own_width_and_range() {
+        let names = Names::default();
+        let late: Vec<f64> = (0..100).map(|i| 1.7e9 + f64::from(i)).collect();
+        let early: Vec<f64> = (0..100).map(f64::from).collect();
+        let large: Vec<f64> = (0..100).map(|i| 1e200 * f64::from(i)).collect();
+        let of = |values: &[f64]| {
+            let column = Dense::new(values, 100, 1, Layout::ColumnMajor).unwrap();
+            let space = AdditiveSpace::gaussian(Inputs::called(&column, &names), None).unwrap();
+            (space.scales[0], space.group(&Candidate::Group(0)).unwrap().range)
+        };
+        let (expected, range) = of(&early);
+        assert!((expected - (9999.0f64 / 12.0).sqrt()).abs() < 1e-9);
+        assert_eq!(range, Some([0.0, 99.0]));
+        let (sigma, range) = of(&late);
+        assert!((sigma - expected).abs() < 1e-6);
+        assert_eq!(range, Some([1.7e9, 1.7e9 + 99.0]));
+        assert!((of(&large).0 / 1e200 - expected).abs() < 1e-9);
+        assert_eq!(of(&[5.0; 100]).0, 5.0);
+    }
+}

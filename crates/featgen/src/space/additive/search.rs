@@ -1,0 +1,228 @@
+//! Which inputs are scored: those that hold many or large values first, then whoever may reach what these reached.
+
+use rayon::prelude::*;
+
+use super::steps::{Levels, Room};
+use super::{AdditiveSpace, Basis};
+use crate::data::ColumnView;
+use crate::error::Result;
+use crate::kernels;
+use crate::space::ask::Residuals;
+use crate::space::group::taken_groups;
+use crate::space::topb::{TopB, Tops};
+use crate::space::{Ask, Candidate, WorstCase};
+
+/// Columns that are known to be promising, at most, and how many of them one thread takes at a time.
+pub(super) const PROMISING: usize = 1 << 14;
+const TOGETHER: usize = 64;
+
+/// Columns, for each one that is looked for, that are scored first.
+const FIRST: usize = 8;
+
+/// Room for rounding between a bound and what it bounds.
+pub(super) const ROUNDING: f64 = 1e-9;
+
+impl AdditiveSpace<'_> {
+    /// The worst case.
+    pub(super) fn best(&self, ask: &Ask<'_>) -> Result<WorstCase> {
+        let search = Search::new(self, ask)?;
+        // The most promising first: what they reach, others must.
+        let promising = self.promising.get_or_init(|| self.promising());
+        let count = (FIRST * search.budget + search.taken.len()).min(promising.len());
+        let mut first = promising[..count].to_vec();
+        first.sort_unstable();
+        let (tops, scored) = self.score_some(&search, &first)?;
+        let (rest, others) = self.score_others(&search, &first, tops.threshold().max(0.0))?;
+        Ok(WorstCase::new(tops.merge(rest), scored + others, Candidate::Group))
+    }
+
+    /// What the square of a score cannot exceed, without a look at any value.
+    ///
+    /// The score is the length of `sum_i v_i phi(x_i)` over all outputs, so it is at most `R sum |v_i|` over the instances where the
+    /// input is not 0, R being the greatest length of phi and `|v_i|` the length of an instance's residuals. That sum, in turn,
+    /// is at most their number times the largest `|v_i|`, and by Cauchy and Schwarz the root of their number times the length of v.
+    fn bound(&self, position: usize, filled: usize, search: &Search<'_>) -> f64 {
+        let filled = filled as f64;
+        let square = (filled * search.largest * search.largest).min(search.square);
+        self.greatest_square(position) * filled * square * (1.0 + ROUNDING)
+    }
+
+    /// Inputs whose bounds are high whatever the duals, the highest first.
+    fn promising(&self) -> Vec<u32> {
+        let mut top = TopB::new(PROMISING);
+        for position in 0..self.scales.len() {
+            let filled = self.inputs.columns().filled(position) as f64;
+            top.offer(self.greatest_square(position) * filled * filled, position as u32);
+        }
+        top.into_sorted().into_iter().map(|scored| scored.item).collect()
+    }
+
+    /// Scores the columns at some positions.
+    fn score_some(&self, search: &Search<'_>, positions: &[u32]) -> Result<(Tops<u32>, u128)> {
+        let part = |positions: &[u32]| {
+            let mut scoring = Scoring::new(self, search, 0.0);
+            for position in positions.iter().map(|&p| p as usize) {
+                self.inputs.columns().see(position, |column| scoring.add(position, column));
+            }
+            scoring.end()
+        };
+        let none = || (Tops::new(search.budget), 0);
+        positions.par_chunks(TOGETHER).map(part).try_reduce(none, merge)
+    }
+
+    /// Scores all but the columns at `done`, which are in order, as far as they may reach `floor`.
+    fn score_others(&self, search: &Search<'_>, done: &[u32], floor: f64) -> Result<(Tops<u32>, u128)> {
+        let (columns, count) = (self.inputs.columns(), self.scales.len());
+        let batch = columns.batch();
+        let part = |task: usize| {
+            let mut scoring = Scoring::new(self, search, floor);
+            columns.visit(task * batch..count.min((task + 1) * batch), &mut |p, column| {
+                if scoring.may_reach(p, column.len()) && done.binary_search(&(p as u32)).is_err() {
+                    scoring.add(p, column);
+                }
+            });
+            scoring.end()
+        };
+        let none = || (Tops::new(search.budget), 0);
+        (0..count.div_ceil(batch)).into_par_iter().map(part).try_reduce(none, merge)
+    }
+
+    /// The squared length of an input's vector of sums; `None` if it is known to be below `least` without being computed.
+    fn square(
+        &self,
+        position: usize,
+        column: ColumnView<'_>,
+        v: Residuals<'_>,
+        least: f64,
+        room: &mut Room,
+    ) -> Option<f64> {
+        match self.basis {
+            Basis::Steps { levels, power } => {
+                Levels::new(self.scales[position], power, levels).square(column, v, least, room)
+            }
+            Basis::Waves { .. } => {
+                let curve = self.curve(position, column);
+                Some(v.each().flat_map(|v| curve.transpose(v)).map(|c| c * c).sum())
+            }
+        }
+    }
+}
+
+/// What is looked for in one worst case.
+struct Search<'a> {
+    v: Residuals<'a>,
+    /// The largest `|v_i|`, and the sum of their squares.
+    largest: f64,
+    square: f64,
+    budget: usize,
+    /// In order.
+    taken: Vec<u32>,
+}
+
+impl<'a> Search<'a> {
+    fn new(space: &AdditiveSpace<'_>, ask: &'a Ask<'_>) -> Result<Self> {
+        let v = ask.residuals(space.inputs.rows())?;
+        let budget = ask.budget.min(space.inputs.columns().len());
+        let (largest, square) = (v.largest(), kernels::dot(v.v, v.v));
+        Ok(Self { v, largest, square, budget, taken: taken_groups(&ask.taken) })
+    }
+}
+
+/// Columns that are scored by one thread, one after the other.
+struct Scoring<'a> {
+    space: &'a AdditiveSpace<'a>,
+    search: &'a Search<'a>,
+    /// Only scores from here on matter.
+    floor: f64,
+    tops: Tops<u32>,
+    scored: u128,
+    /// The first column whose score is no number.
+    wrong: Option<usize>,
+    room: Room,
+}
+
+impl<'a> Scoring<'a> {
+    fn new(space: &'a AdditiveSpace<'a>, search: &'a Search<'a>, floor: f64) -> Self {
+        let (tops, room) = (Tops::new(search.budget), Room::default());
+        Self { space, search, floor, tops, scored: 0, wrong: None, room }
+    }
+
+    /// The square of what a score must reach to matter.
+    fn least(&self) -> f64 {
+        let least = self.floor.max(self.tops.threshold());
+        least * least
+    }
+
+    /// Whether a column with so many values may matter.
+    fn may_reach(&self, position: usize, filled: usize) -> bool {
+        self.space.bound(position, filled, self.search) >= self.least()
+    }
+
+    fn add(&mut self, position: usize, column: ColumnView<'_>) {
+        let least = self.least();
+        if let Some(square) = self.space.square(position, column, self.search.v, least, &mut self.room) {
+            if !square.is_finite() {
+                self.wrong.get_or_insert(position);
+            }
+            self.scored += 1;
+            self.tops.offer(square.sqrt(), position as u32, &self.search.taken);
+        }
+    }
+
+    fn end(self) -> Result<(Tops<u32>, u128)> {
+        match self.wrong {
+            Some(position) => Err(self.space.inputs.explain(position)),
+            None => Ok((self.tops, self.scored)),
+        }
+    }
+}
+
+fn merge((a, p): (Tops<u32>, u128), (b, q): (Tops<u32>, u128)) -> Result<(Tops<u32>, u128)> {
+    Ok((a.merge(b), p + q))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::data::{Sparse, Values};
+    use crate::space::Inputs;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// For every kind of curve, also where the bounds are tight: values and duals that are all the same.
+        #[test]
+        fn no_score_exceeds_its_bound(
+            entries in prop::collection::vec((prop::sample::select(vec![0.0f64, 0.3, 1.0, 5.0]), [-1.0f64..1.0, -1.0..1.0, -1.0..1.0]), 1..40),
+            same in any::<bool>(), outputs in 1usize..4,
+        ) {
+            let (x, v): (Vec<f64>, Vec<[f64; 3]>) = entries.into_iter().unzip();
+            let mut v: Vec<f64> = (0..outputs).flat_map(|k| v.iter().map(move |v| v[k])).collect();
+            if same {
+                v.fill(0.7);
+            }
+            let rows: Vec<u32> = (0..).zip(&x).filter(|(_, x)| **x != 0.0).map(|(i, _)| i).collect();
+            let values = Values::F64(x.iter().copied().filter(|x| *x != 0.0).collect());
+            let pointers = vec![0, rows.len() as u64];
+            let columns = Sparse::new(x.len(), 1, vec![0], pointers, rows, values).unwrap();
+            let inputs = Inputs::over(&columns);
+            for space in [
+                AdditiveSpace::hik(inputs, 3).unwrap(),
+                AdditiveSpace::intersection(inputs, 100, 0.5).unwrap(),
+                AdditiveSpace::gaussian(inputs, None).unwrap(),
+            ] {
+                let inputs = space.inputs.columns();
+                let none = HashSet::new();
+                let ask = Ask::many(&v, outputs, 1, &none);
+                let search = Search::new(&space, &ask).unwrap();
+                let square = inputs.see(0, |x| space.square(0, x, search.v, 0.0, &mut Room::default())).unwrap();
+                prop_assert!(space.bound(0, inputs.filled(0), &search) >= square);
+                if let Basis::Steps { levels, power } = space.basis {
+                    let most = inputs.see(0, |x| Levels::new(space.scales[0], power, levels).most(x, search.v));
+                    prop_assert!(most * (1.0 + ROUNDING) >= square, "{most} {square}");
+                }
+            }
+        }
+    }
+}
