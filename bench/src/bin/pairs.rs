@@ -64,8 +64,8 @@ impl FeatureSpace for Watched<'_> {
         self.space.settings()
     }
 
-    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
-        self.space.footprint(selected, threads)
+    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
+        self.space.footprint(selected, outputs, threads)
     }
 }
 

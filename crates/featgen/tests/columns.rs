@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use featgen::data::{Column, Columns, Dense, Layout, Real, RowBlocks, Sparse, Values};
+use featgen::data::{Column, Columns, Dense, Except, Layout, Real, RowBlocks, Sparse, Values};
 use proptest::prelude::*;
 
 /// A matrix by rows, its columns' ids, and vectors to multiply with, one after the other.
@@ -27,6 +27,22 @@ impl Example {
     fn map(mut self, f: impl Fn(f64) -> f64) -> Self {
         self.values.iter_mut().for_each(|x| *x = f(*x));
         self
+    }
+
+    /// The same without some columns.
+    fn without(&self, hidden: &[usize]) -> Self {
+        let kept: Vec<usize> = (0..self.ids.len()).filter(|j| !hidden.contains(j)).collect();
+        let row = |i: usize| kept.iter().map(move |&j| self.value(i, j));
+        Self {
+            rows: self.rows,
+            ids: kept.iter().map(|&j| self.ids[j]).collect(),
+            values: (0..self.rows).flat_map(row).collect(),
+            v: self.v.clone(),
+        }
+    }
+
+    fn largest(&self) -> f64 {
+        self.values.iter().fold(0.0, |most, x| most.max(x.abs()))
     }
 
     fn by_columns(&self) -> Vec<f64> {
@@ -55,7 +71,7 @@ impl Example {
 fn keeps_contract(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseError> {
     let n = expected.ids.len();
     prop_assert_eq!((storage.rows(), storage.len(), storage.is_empty()), (expected.rows, n, n == 0));
-    prop_assert_eq!(storage.dimension(), expected.ids.last().map_or(0, |id| id + 1));
+    prop_assert!(storage.dimension() >= expected.ids.last().map_or(0, |id| id + 1));
     prop_assert!(storage.batch() > 0);
     for (j, &id) in expected.ids.iter().enumerate() {
         prop_assert_eq!((storage.id(j), storage.position(id)), (id, Some(j)));
@@ -63,8 +79,35 @@ fn keeps_contract(storage: &dyn Columns, expected: &Example) -> Result<(), TestC
     for absent in [storage.dimension(), u64::MAX] {
         prop_assert_eq!(storage.position(absent), None);
     }
+    prop_assert_eq!(storage.largest(&|| Ok(())).unwrap(), expected.largest());
+    prop_assert!(storage.nonzeros() >= expected.values.iter().filter(|x| **x != 0.0).count() as u64);
     same_columns(storage, expected)?;
     same_dots(storage, expected)
+}
+
+/// The contract of a storage, and of it without some of its columns.
+fn keeps_contracts(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseError> {
+    prop_assert_eq!(storage.dimension(), expected.ids.last().map_or(0, |id| id + 1));
+    keeps_contract(storage, expected)?;
+    let n = expected.ids.len();
+    for hidden in [vec![], vec![n / 2], vec![n / 3 + 1, n / 3, 0, n / 3], (0..n).collect()] {
+        let hidden: Vec<usize> = hidden.into_iter().filter(|&j| j < n).collect();
+        let ids = hidden.iter().map(|&j| expected.ids[j]).chain([u64::MAX]);
+        let rest = Except::new(storage, ids);
+        let shown = expected.without(&hidden);
+        prop_assert_eq!(rest.dimension(), storage.dimension());
+        prop_assert!(hidden.iter().all(|&j| rest.position(expected.ids[j]).is_none()));
+        prop_assert_eq!((rest.is_narrow(), rest.all_ones()), (storage.is_narrow(), storage.all_ones()));
+        prop_assert_eq!(rest.by_blocks().is_some(), storage.by_blocks().is_some());
+        let filled: usize = (0..rest.len()).map(|j| rest.filled(j)).sum();
+        prop_assert_eq!(rest.nonzeros(), filled as u64);
+        keeps_contract(&rest, &shown)?;
+        // The bits are those of the storage.
+        let (all, some) = (dots(storage, 0..n, &expected.v[..expected.rows]), &expected.v[..expected.rows]);
+        let all = all.into_iter().enumerate().filter(|(j, _)| !hidden.contains(j)).map(|(_, bits)| bits);
+        prop_assert_eq!(dots(&rest, 0..rest.len(), some), all.collect::<Vec<_>>());
+    }
+    Ok(())
 }
 
 fn same_columns(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseError> {
@@ -81,6 +124,14 @@ fn same_columns(storage: &dyn Columns, expected: &Example) -> Result<(), TestCas
             prop_assert!(rows.is_sorted_by(|a, b| a < b) && rows.len() == values.len());
         }
     }
+    let mut visited = Vec::new();
+    let range = storage.len() / 3..storage.len();
+    storage.visit(range.clone(), &mut |position, column| {
+        let mut found = vec![0.0; expected.rows];
+        column.for_each(|row, x| found[row as usize] = x);
+        visited.push((position, found));
+    });
+    prop_assert_eq!(visited, range.map(|j| (j, expected.column(j))).collect::<Vec<_>>());
     Ok(())
 }
 
@@ -166,11 +217,11 @@ fn narrowed(x: f64) -> f64 {
 proptest! {
     #[test]
     fn sparse_storage(example in examples()) {
-        keeps_contract(&example.sparse(Values::F64), &example)?;
+        keeps_contracts(&example.sparse(Values::F64), &example)?;
         let narrow = example.clone().map(narrowed);
-        keeps_contract(&narrow.sparse(|x| Values::F32(x.iter().map(|&x| x as f32).collect())), &narrow)?;
+        keeps_contracts(&narrow.sparse(|x| Values::F32(x.iter().map(|&x| x as f32).collect())), &narrow)?;
         let ones = example.map(|x| f64::from(x != 0.0));
-        keeps_contract(&ones.sparse(|_| Values::Ones), &ones)?;
+        keeps_contracts(&ones.sparse(|_| Values::Ones), &ones)?;
     }
 
     #[test]
@@ -178,10 +229,10 @@ proptest! {
         example.ids = (0..example.ids.len() as u64).collect();
         let narrow = example.clone().map(narrowed);
         for layout in [Layout::RowMajor, Layout::ColumnMajor] {
-            keeps_contract(&example.dense(|x| x, layout), &example)?;
-            keeps_contract(&narrow.dense(|x| x as f32, layout), &narrow)?;
+            keeps_contracts(&example.dense(|x| x, layout), &example)?;
+            keeps_contracts(&narrow.dense(|x| x as f32, layout), &narrow)?;
         }
-        keeps_contract(&ByBlocks(example.dense(|x| x, Layout::RowMajor)), &example)?;
+        keeps_contracts(&ByBlocks(example.dense(|x| x, Layout::RowMajor)), &example)?;
     }
 }
 

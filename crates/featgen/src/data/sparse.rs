@@ -277,30 +277,24 @@ impl<'a, R: RowNumber> SparseView<'a, R> {
         self.pointers[position] as usize..self.pointers[position + 1] as usize
     }
 
-    /// Calls `dot` with the rows and values of some columns, part after part, and every output; `dot` continues the sums that it is
-    /// given. A part stays in the cache until all outputs have used it.
-    fn dots_with<X: Copy>(
-        &self,
-        range: Range<usize>,
-        v: &[f64],
-        out: &mut [f64],
-        part: impl Fn(Range<usize>) -> X,
-        dot: impl Fn(SparseSums, X, &[f64]) -> SparseSums,
-    ) {
+    /// The sums of several outputs. A part of a column stays in the cache until all outputs have used it.
+    fn dots_of_many(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         let (width, n) = (range.len(), self.rows);
-        if out.len() == width {
-            for (out, position) in out.iter_mut().zip(range) {
-                *out = kernels::total(dot([0.0; 4], part(self.range(position)), v));
-            }
-            return;
-        }
-        let mut sums = vec![[0.0; 4]; out.len() / width.max(1)];
+        let mut sums = vec![SparseSums::default(); out.len() / width.max(1)];
         for (j, position) in range.enumerate() {
-            sums.fill([0.0; 4]);
-            let at = self.range(position);
-            for first in at.clone().step_by(PART) {
-                let x = part(first..at.end.min(first + PART));
-                sums.iter_mut().enumerate().for_each(|(k, sums)| *sums = dot(*sums, x, &v[k * n..][..n]));
+            sums.fill(SparseSums::default());
+            let column = self.range(position);
+            for first in column.clone().step_by(PART) {
+                let at = first..column.end.min(first + PART);
+                let rows = &self.indices[at.clone()];
+                for (k, sums) in sums.iter_mut().enumerate() {
+                    let v = &v[k * n..][..n];
+                    *sums = match self.values {
+                        ValuesView::Ones => kernels::add_at(*sums, rows, v),
+                        ValuesView::F32(x) => kernels::add_sparse(*sums, rows, &x[at.clone()], v),
+                        ValuesView::F64(x) => kernels::add_sparse(*sums, rows, &x[at.clone()], v),
+                    };
+                }
             }
             sums.iter().enumerate().for_each(|(k, &sums)| out[k * width + j] = kernels::total(sums));
         }
@@ -346,21 +340,17 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
     }
 
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        let rows = self.indices;
-        match self.values {
-            ValuesView::Ones => self.dots_with(range, v, out, |at| &rows[at], kernels::add_at),
-            ValuesView::F32(x) => {
-                let part = |at: Range<usize>| (&rows[at.clone()], &x[at]);
-                self.dots_with(range, v, out, part, |sums, (rows, x), v| {
-                    kernels::add_sparse(sums, rows, x, v)
-                });
-            }
-            ValuesView::F64(x) => {
-                let part = |at: Range<usize>| (&rows[at.clone()], &x[at]);
-                self.dots_with(range, v, out, part, |sums, (rows, x), v| {
-                    kernels::add_sparse(sums, rows, x, v)
-                });
-            }
+        if out.len() != range.len() {
+            return self.dots_of_many(range, v, out);
+        }
+        for (out, position) in out.iter_mut().zip(range) {
+            let at = self.range(position);
+            let rows = &self.indices[at.clone()];
+            *out = match self.values {
+                ValuesView::Ones => kernels::sum_at(rows, v),
+                ValuesView::F32(x) => kernels::dot_sparse(rows, &x[at], v),
+                ValuesView::F64(x) => kernels::dot_sparse(rows, &x[at], v),
+            };
         }
     }
 
@@ -380,7 +370,7 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
     }
 
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
-        self.values.largest(go_on)
+        if self.indices.is_empty() { Ok(0.0) } else { self.values.largest(go_on) }
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {

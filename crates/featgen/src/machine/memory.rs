@@ -27,7 +27,7 @@ impl Machine {
             (Some(features), _) => (features, features.div_ceil(plan.budget)),
             (None, rounds) => (plan.budget.saturating_mul(rounds), rounds),
         };
-        let footprint = space.footprint(selected, self.threads_in_use());
+        let footprint = space.footprint(selected, 1, self.threads_in_use());
         // Where there is no matrix of all columns, it may come to gradients.
         let has_matrix = (1..=subproblem::WIDEST as u64).contains(&footprint.width);
         let by_gradients = subproblem::is_first_order(&self.solver) || !has_matrix;

@@ -145,6 +145,14 @@ impl<'s> Sums<'s> {
         if self.sums.len() == self.columns { self.sums[column].abs() } else { length(self.of(column)) }
     }
 
+    /// The scores of all columns; they may have a sign, for those of one output are the sums themselves.
+    pub(super) fn lengths(&self) -> Cow<'s, [f64]> {
+        match self.sums.len() == self.columns {
+            true => Cow::Borrowed(self.sums),
+            false => Cow::Owned((0..self.columns).map(|column| self.length(column)).collect()),
+        }
+    }
+
     /// The square of the score.
     #[inline]
     pub(super) fn square(&self, column: usize) -> f64 {

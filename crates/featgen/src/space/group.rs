@@ -345,11 +345,11 @@ impl FeatureSpace for GroupSpace<'_> {
         grouped(self.groups.len(), digest((members, ends, sizes, names)), self.weight)
     }
 
-    fn footprint(&self, selected: usize, _threads: usize) -> Footprint {
+    fn footprint(&self, selected: usize, outputs: usize, _threads: usize) -> Footprint {
         let Groups { members, ends, names, .. } = &self.groups;
         let held = 4 * members.len() + 12 * ends.len() + names.held();
         // Squared sums, and rough ones.
-        let search = (held + 12 * self.groups.columns()) as u64;
+        let search = (held + 12 * self.groups.columns()) as u64 + self.inputs.sums_bytes(outputs);
         let group = |g: usize| self.inputs.extent(self.groups.present(g));
         Footprint::of_groups(search, self.inputs.rows(), (0..self.groups.len()).map(group), selected)
     }

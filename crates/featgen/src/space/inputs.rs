@@ -182,12 +182,12 @@ impl<'a> Inputs<'a> {
         [positions.len() as u64, values]
     }
 
-    /// `c_j = sum_i v_i x_ij` of every column, for every output: `each` gets the sums of a range of positions, in any order and in
-    /// parallel, and what it makes of them is merged.
+    /// The lengths of `c_j = sum_i v_i x_ij` of every column, over all outputs: `each` gets those of a range of positions, in any
+    /// order and in parallel, and what it makes of them is merged. They may have a sign: with one output they are the sums.
     pub(super) fn pulls<T: Send>(
         &self,
         v: Residuals<'_>,
-        each: impl Fn(Range<usize>, Sums<'_>) -> T + Sync,
+        each: impl Fn(Range<usize>, &[f64]) -> T + Sync,
         merge: impl Fn(T, T) -> T + Sync + Send,
     ) -> Result<Option<T>> {
         let batch = self.columns.batch();
@@ -196,7 +196,7 @@ impl<'a> Inputs<'a> {
             let range = k * batch..self.columns.len().min((k + 1) * batch);
             self.with_sums(range.clone(), v, read.as_deref(), |sums| {
                 self.check(range.start, sums, range.len())?;
-                Ok(each(range.clone(), Sums::new(sums, range.len())))
+                Ok(each(range.clone(), &Sums::new(sums, range.len()).lengths()))
             })?
         };
         let batches = self.columns.len().div_ceil(batch);
@@ -241,6 +241,12 @@ impl<'a> Inputs<'a> {
             rayon::join(fetch, || sums.par_chunks_mut(batch * v.outputs).enumerate().for_each(add));
         }
         Ok(Some(sums))
+    }
+
+    /// Bytes of the sums of all columns, where those are made block after block.
+    pub(super) fn sums_bytes(&self, outputs: usize) -> u64 {
+        let columns = if self.columns.by_blocks().is_some() { self.columns.len() } else { 0 };
+        8 * (columns as u64).saturating_mul(outputs as u64)
     }
 
     /// The length of `c_j` of one column.
@@ -435,10 +441,7 @@ mod tests {
             let v = Residuals { v: &v[..outputs * ROWS], rows: ROWS, outputs };
             assert_eq!(bits(blocks.squares(v).unwrap()), bits(whole.squares(v).unwrap()));
             let pulls = |inputs: &Inputs<'_>| {
-                let each = |range: Range<usize>, sums: Sums<'_>| {
-                    let lengths = (0..range.len()).map(|j| sums.length(j)).collect();
-                    vec![(range.start, bits(lengths))]
-                };
+                let each = |range: Range<usize>, lengths: &[f64]| vec![(range.start, bits(lengths.to_vec()))];
                 let merge = |mut a: Vec<_>, b| {
                     a.extend(b);
                     a.sort();

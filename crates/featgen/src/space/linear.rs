@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::ask::Sums;
 use super::topb::Tops;
 use super::{Ask, Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
 use crate::data::{Columns, Dataset};
@@ -50,9 +49,9 @@ impl FeatureSpace for LinearSpace<'_> {
         };
         let mut taken: Vec<usize> = ask.taken.iter().filter_map(position).collect();
         taken.sort_unstable();
-        let best_of = |range: Range<usize>, sums: Sums<'_>| {
+        let best_of = |range: Range<usize>, lengths: &[f64]| {
             let mut tops = Tops::new(budget);
-            range.enumerate().for_each(|(j, position)| tops.offer(sums.length(j), position, &taken));
+            range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, &taken));
             tops
         };
         let tops = self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0));
@@ -71,9 +70,9 @@ impl FeatureSpace for LinearSpace<'_> {
         vec![("space", "linear".into())]
     }
 
-    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
         let columns = self.inputs.columns();
         let sums = if columns.by_blocks().is_some() { columns.len() } else { threads * columns.batch() };
-        Footprint::of_inputs(8 * sums as u64, columns, selected)
+        Footprint::of_inputs(8 * (sums * outputs) as u64, columns, selected)
     }
 }

@@ -114,8 +114,9 @@ pub trait FeatureSpace: Send + Sync {
     /// with the same settings must propose the same: a [checkpoint](crate::Machine::checkpoint) goes on only in such a one.
     fn settings(&self) -> Settings;
 
-    /// What the space takes beside the data, on so many threads, in a run that selects at most `selected` candidates.
-    fn footprint(&self, selected: usize, threads: usize) -> Footprint;
+    /// What the space takes beside the data, on so many threads, in a run for so many outputs that selects at most `selected`
+    /// candidates.
+    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint;
 
     /// Lets searches take no more than these bytes, if they can: [`footprint`](Self::footprint) says what they need at least.
     /// What is found is the same; how much is looked at may not be.

@@ -499,13 +499,14 @@ impl FeatureSpace for TreeSpace<'_> {
         settings
     }
 
-    fn footprint(&self, selected: usize, _threads: usize) -> Footprint {
+    fn footprint(&self, selected: usize, outputs: usize, _threads: usize) -> Footprint {
         let Tree { order, nodes, places, names, .. } = &self.tree;
         let held = 4 * (order.len() + places.len()) + size_of_val(&nodes[..]) + names.held();
         // Squared sums by position, and twice in the order of the walk; and what is open.
         let search = held + 8 * self.tree.columns + 16 * order.len() + size_of::<Open>() * nodes.len();
         let candidates = nodes.iter().filter(|node| node.is_candidate());
         let group = |node: &Node| self.inputs.extent(&order[node.first as usize..node.end as usize]);
-        Footprint::of_groups(search as u64, self.inputs.rows(), candidates.map(group), selected)
+        let search = search as u64 + self.inputs.sums_bytes(outputs);
+        Footprint::of_groups(search, self.inputs.rows(), candidates.map(group), selected)
     }
 }

@@ -1,11 +1,13 @@
 //! One routine for all spaces: what they find is what brute force finds.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use featgen::operator::Operator;
-use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Scored, WorstCase};
+use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Scored};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 type Big = dashu_float::FBig;
 
@@ -116,9 +118,9 @@ fn compare(
     assert!(found.is_sorted_by(|a, b| (b.score, &a.item) < (a.score, &b.item)), "{what}: out of order");
 }
 
-fn on_threads(threads: usize, run: impl FnOnce() -> WorstCase + Send) -> WorstCase {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
-}
+/// Pools of 1, 2 and 3 threads.
+static POOLS: LazyLock<[ThreadPool; 3]> =
+    LazyLock::new(|| [1, 2, 3].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
 
 /// The contract. `vs` are residuals to score with, of [`MOST_OUTPUTS`] outputs each, of which the first few are used alone too;
 /// whoever has integers in both says `exact`.
@@ -144,7 +146,7 @@ pub(crate) fn keeps_the_contract(
             for budget in [0, 1, 2, 7, known.len(), known.len() + 5] {
                 let what = format!("{what}, {outputs} outputs, budget {budget}, {} taken", taken.len());
                 let ask = Ask::many(v, outputs, budget, &taken);
-                let found = [1, 2, 3].map(|t| on_threads(t, || space.worst_case(&ask).unwrap()));
+                let found = POOLS.each_ref().map(|pool| pool.install(|| space.worst_case(&ask).unwrap()));
                 assert!(found[0] == found[1] && found[0] == found[2], "{what}: threads change the result");
                 assert!(found[0].scored <= space.size(), "{what}: scored more than there are");
                 compare(&found[0].best, &all, budget, exact, &format!("{what}, best"));

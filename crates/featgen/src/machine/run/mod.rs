@@ -335,8 +335,7 @@ impl Run<'_> {
     fn score(&mut self) -> Result<WorstCase> {
         let (v, balanced) = self.residual();
         let taken = self.held.in_blocks();
-        let outputs = self.objective.outputs();
-        let ask = Ask { v: &v, outputs, budget: self.plan.budget, taken: &taken };
+        let ask = Ask::many(&v, self.objective.outputs(), self.plan.budget, &taken);
         let worst = self.space.worst_case(&ask)?;
         let precision = match self.precision {
             Some(precision) => precision,

@@ -23,7 +23,7 @@ use super::group::group_number;
 use super::{
     Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
 };
-use crate::data::{Bins, ColumnView};
+use crate::data::{Bins, ColumnView, Lanes};
 use crate::digest::digest;
 use crate::error::{Error, Result};
 use crate::operator::Operator;
@@ -256,18 +256,19 @@ impl FeatureSpace for AdditiveSpace<'_> {
         self.settings.clone()
     }
 
-    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
         let lengths = longest(self.inputs.columns(), selected);
         let (count, values): (u64, u64) = (lengths.len() as u64, lengths.iter().sum());
         let longest = lengths.iter().copied().max().unwrap_or(0);
         // What a value takes in a curve that was selected, and how many columns of the curve a matrix is made of.
-        let (value, width) = match self.basis {
-            Basis::Steps { .. } => (4 + 2, 0),
-            Basis::Waves { .. } => (4 + 16, 2 * HARMONICS as u64),
+        let (value, width, levels) = match self.basis {
+            Basis::Steps { levels, .. } => (4 + 2, 0, u64::from(levels) + 1),
+            Basis::Waves { .. } => (4 + 16, 2 * HARMONICS as u64, 0),
         };
         // A scale for every column, and an entry in a heap for some; every thread has a column at hand, as it is and as a
-        // curve.
-        let at_hand = (12 + value) * longest + self.inputs.columns().visit_bytes();
+        // curve, and a histogram for every output.
+        let histograms = size_of::<Lanes>() as u64 * levels * outputs as u64;
+        let at_hand = (12 + value) * longest + histograms + self.inputs.columns().visit_bytes();
         let search = 8 * self.scales.len() as u64 + 16 * PROMISING as u64 + threads as u64 * at_hand;
         Footprint { least: search, most: search, columns: value * values, width: width * count }
     }

@@ -217,12 +217,12 @@ impl FeatureSpace for PolySpace<'_> {
         settings
     }
 
-    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
         let (columns, vectors) = (self.inputs.columns(), self.vectors());
         let longest = self.most_values();
         let visits = threads as u64 * columns.visit_bytes();
         let [least, most] =
-            search::room(columns, 1, longest).map(|room| (vectors + visits).saturating_add(room));
+            search::room(columns, outputs, longest).map(|room| (vectors + visits).saturating_add(room));
         Footprint::of_products(least, most, columns.rows(), longest, selected)
     }
 

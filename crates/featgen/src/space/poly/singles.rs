@@ -8,7 +8,7 @@ use super::{Item, PolySpace, ROUNDING};
 use crate::data::ColumnView;
 use crate::error::{Error, Result};
 use crate::space::Inputs;
-use crate::space::ask::{Residuals, Sums, length};
+use crate::space::ask::{Residuals, length};
 use crate::space::inputs::LARGEST_SUM;
 use crate::space::topb::Tops;
 
@@ -93,10 +93,10 @@ impl PolySpace<'_> {
             // Neighbours are best read together; what was offered already is not offered again.
             let mut again = vec![false; self.longest.len()];
             self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
-            let best_of = |range: Range<usize>, sums: Sums<'_>| {
+            let best_of = |range: Range<usize>, lengths: &[f64]| {
                 let mut tops = Tops::new(budget);
-                for (j, position) in range.enumerate().filter(|(_, position)| !again[*position]) {
-                    tops.offer(linear * sums.length(j), Item::Input(position as u32), taken);
+                for (position, length) in range.zip(lengths).filter(|(position, _)| !again[*position]) {
+                    tops.offer(linear * length.abs(), Item::Input(position as u32), taken);
                 }
                 tops
             };

@@ -294,9 +294,9 @@ impl FeatureSpace for ProductSpace<'_> {
         settings
     }
 
-    fn footprint(&self, selected: usize, threads: usize) -> Footprint {
+    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
         let columns = self.inputs.columns();
-        let per_input = (size_of::<Known>() + 2 + 8 + 12 + 20 * threads) as u64;
+        let per_input = (size_of::<Known>() + 2 + 8 + 12 + (16 * outputs + 4) * threads) as u64;
         // A search may have to follow every feature, and to hold all rows for that.
         let held = per_input * columns.len() as u64
             + RankedRows::ROW_SIZE * columns.rows() as u64
