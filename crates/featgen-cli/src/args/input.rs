@@ -1,0 +1,48 @@
+//! What every command that reads data can be told about them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use featgen::data::read::Reader;
+
+/// How data files are to be understood.
+#[derive(Args)]
+pub(crate) struct InputArgs {
+    /// The column of a CSV file that holds the labels
+    #[arg(long, value_name = "COLUMN", help_heading = "Input")]
+    label: Option<String>,
+
+    /// Labels, one a line (for .npy)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    labels: Option<PathBuf>,
+
+    /// Threads to use, at most 4 for each processor or 64; results do not depend on it [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+}
+
+impl InputArgs {
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader_with_labels(self.labels.as_ref())
+    }
+
+    /// A reader for further data of the same kind, whose labels are elsewhere.
+    pub(crate) fn reader_with_labels(&self, labels: Option<&PathBuf>) -> Reader {
+        let mut reader = Reader::new().threads(self.threads);
+        if let Some(column) = &self.label {
+            reader = reader.label_column(column);
+        }
+        if let Some(file) = labels {
+            reader = reader.labels_file(file);
+        }
+        reader
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    pub(crate) fn labels(&self) -> Option<&Path> {
+        self.labels.as_deref()
+    }
+}

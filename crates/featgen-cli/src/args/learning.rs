@@ -1,0 +1,161 @@
+//! How the machine is to learn: its options, and the machine that they describe.
+
+use std::str::FromStr;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use featgen::data::ClassWeights;
+use featgen::{Error, Machine};
+
+use super::{GroupingArgs, SpaceArgs};
+
+/// How features are selected and weights are found.
+#[derive(Args)]
+#[command(next_help_heading = "Learning")]
+pub(crate) struct LearningArgs {
+    /// Stop with exactly K features (groups, with --groups) that carry weight
+    ///
+    /// If the optimum for the cost holds fewer, the cost is doubled until K do; the cost used is reported. --tol and
+    /// --max-rounds then apply only if given.
+    #[arg(long, value_name = "K")]
+    pub(crate) features: Option<usize>,
+
+    /// Features (groups) added per round [default: 10; with --features K: K/10, within 1 and 50]
+    ///
+    /// Small numbers select more carefully, large ones need fewer rounds. Worth trying: 1 to 100.
+    #[arg(short = 'B', long, value_name = "N")]
+    budget: Option<usize>,
+
+    /// Weight of the errors against the size of the weights
+    ///
+    /// Worth trying: 1 to 100, the upper end for sparse rows of unit length.
+    #[arg(short = 'C', long, value_name = "X", default_value_t = 10.0, allow_negative_numbers = true)]
+    cost: f64,
+
+    /// How errors count
+    ///
+    /// With `logistic` the model can predict probabilities.
+    #[arg(long, default_value = "squared-hinge", value_parser = PossibleValuesParser::new(["squared-hinge", "logistic"]))]
+    loss: String,
+
+    /// Learn no shift: decision values are 0 where all features are
+    #[arg(long)]
+    no_shift: bool,
+
+    /// How much a class counts, as LABEL=X (may be repeated), or `balanced`
+    ///
+    /// `balanced` weighs classes inversely to their frequency, so that both together count the same.
+    #[arg(long, value_name = "LABEL=X|balanced", allow_hyphen_values = true)]
+    weight: Vec<ClassWeight>,
+
+    #[command(flatten)]
+    pub(crate) space: SpaceArgs,
+
+    /// Run until the selection is proven to be within this part of the optimum
+    ///
+    /// 0.01 means 1 %. Features may be proposed again; --tol, --max-rounds and --features then apply only if given.
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    gap: Option<f64>,
+
+    /// At most this many rounds [default: 20]
+    ///
+    /// Without --features or --gap, 5 to 20 are usual.
+    #[arg(long, value_name = "T")]
+    max_rounds: Option<usize>,
+
+    /// Stop when a round lowers the objective by less than this part of its first value [default: 1e-3]
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    tol: Option<f64>,
+
+    /// How exactly each round is solved: its relative duality gap
+    #[arg(long, value_name = "E", default_value = "1e-4", allow_negative_numbers = true)]
+    inner_tol: f64,
+
+    /// With the solvers apg and pg: end a round by its relative decrease instead
+    ///
+    /// The rule of the paper (eq. 37); it used 1e-3 ("inexact") and 1e-6 ("exact").
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    inner_decrease: Option<f64>,
+
+    /// What finds the weights in each round
+    #[arg(long, default_value = "auto", value_parser = PossibleValuesParser::new(["auto", "newton", "apg", "pg"]))]
+    solver: String,
+
+    /// Afterwards, refit with this cost on the selected features only
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    debias: Option<f64>,
+
+    // Last, for its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) grouping: GroupingArgs,
+}
+
+impl LearningArgs {
+    /// How exactly each round is to be solved.
+    pub(crate) fn inner_tol(&self) -> f64 {
+        self.inner_tol
+    }
+
+    /// The machine with these settings, checked.
+    pub(crate) fn machine(&self) -> Result<Machine, Error> {
+        let mut machine = Machine::new()
+            .cost(self.cost)
+            .loss(featgen::objective::by_name(&self.loss)?)
+            .shift(!self.no_shift)
+            .inner_tol(self.inner_tol)
+            .solver(&self.solver)
+            .class_weights(class_weights(&self.weight)?);
+        machine = given(machine, self.budget, Machine::budget);
+        machine = given(machine, self.features, Machine::features);
+        machine = given(machine, self.max_rounds, Machine::max_rounds);
+        machine = given(machine, self.tol, Machine::tol);
+        machine = given(machine, self.inner_decrease, Machine::inner_decrease);
+        machine = given(machine, self.gap, Machine::gap);
+        machine = given(machine, self.debias, Machine::debias);
+        self.space.check()?;
+        machine.validate()?;
+        Ok(machine)
+    }
+}
+
+fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> Machine) -> Machine {
+    match value {
+        Some(value) => set(machine, value),
+        None => machine,
+    }
+}
+
+/// One `--weight`.
+#[derive(Clone)]
+enum ClassWeight {
+    Balanced,
+    Given(String, f64),
+}
+
+impl FromStr for ClassWeight {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "balanced" {
+            return Ok(Self::Balanced);
+        }
+        // The label may hold a `=` itself; the number cannot.
+        let (label, number) = text.rsplit_once('=').ok_or("expected LABEL=X or balanced")?;
+        let weight = number.parse().map_err(|_| format!("{number} is not a number"))?;
+        Ok(Self::Given(label.to_owned(), weight))
+    }
+}
+
+fn class_weights(options: &[ClassWeight]) -> Result<ClassWeights, Error> {
+    match options {
+        [] => Ok(ClassWeights::Equal),
+        [ClassWeight::Balanced] => Ok(ClassWeights::Balanced),
+        several => {
+            let pair = |option: &ClassWeight| match option {
+                ClassWeight::Given(label, weight) => Ok((label.clone(), *weight)),
+                ClassWeight::Balanced => Err(Error::parameter("weight", "balanced stands alone")),
+            };
+            several.iter().map(pair).collect::<Result<_, _>>().map(ClassWeights::Given)
+        }
+    }
+}
