@@ -44,7 +44,7 @@ def fit(
     x: Matrix,
     names: Sequence[str] | None,
     target: Mapping[str, Any],
-    space: Mapping[str, Any] | None,
+    space: Mapping[str, Any],
     options: Mapping[str, Any],
     listeners: Mapping[str, Callable[[dict[str, Any]], Any] | None],
 ) -> tuple[Model, BaseException | None]: ...
@@ -56,4 +56,5 @@ def convert(
     names: str | PathLike[str] | None,
     memory: int,
 ) -> tuple[int, int, int]: ...
+def describe() -> dict[str, Any]: ...
 def command(arguments: Sequence[str]) -> int: ...

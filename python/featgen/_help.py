@@ -1,5 +1,14 @@
 """Help that the estimators share."""
 
+from collections.abc import Iterable
+
+from ._described import SOLVERS, SPACES
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
 PARAMETERS = """
     Parameters
     ----------
@@ -16,8 +25,8 @@ PARAMETERS = """
     fit_intercept : bool, default=True
         Whether an intercept is learned.
     space : str or Space, default="linear"
-        Where features are searched: "linear", "poly2", "products", "hik", "intersection", "gaussian", or an object of
-        :mod:`featgen.spaces` with parameters.
+        Where features are searched: <spaces>,
+        or an object of :mod:`featgen.spaces` with parameters.
     groups : dict, list of lists, or path, default=None
         Groups of features to select as a whole, as in :class:`featgen.Groups`.
     tree : bool, default=False
@@ -35,7 +44,7 @@ PARAMETERS = """
         Weights of the classes.
     debias : float, default=None
         Afterwards, refit an l2 model with this C on the selected features only.
-    solver : {{"auto", "newton", "apg", "pg"}}, default="auto"
+    solver : {{<solvers>}}, default="auto"
         Solver of the rounds.
     n_jobs : int, default=None
         Threads; None is 1 (or what joblib's context says), -1 all, and never more than there are processors. Results do
@@ -51,7 +60,7 @@ PARAMETERS = """
         data or parameters: only ``debias``, ``n_jobs`` and rules that would not have ended the run earlier may change.
         It serves a single fit: in cross-validation or a grid search, every fit has other data and all but the first
         would be refused.
-"""
+""".replace("<spaces>", _quoted(SPACES)).replace("<solvers>", _quoted(SOLVERS))
 
 ATTRIBUTES = """
     Attributes

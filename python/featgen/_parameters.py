@@ -13,10 +13,9 @@ from joblib import cpu_count, effective_n_jobs
 
 from . import spaces
 from ._checks import given, integer, one_of, path, real, share, truth
+from ._described import SOLVERS
 
 _LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
-
-_SOLVERS = ("auto", "newton", "apg", "pg")
 
 
 def options(estimator: Any) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def options(estimator: Any) -> dict[str, Any]:
         "inner_tol": real("inner_tol", given("inner_tol", estimator.inner_tol)),
         "gap": share("gap", estimator.gap),
         "debias": real("debias", estimator.debias),
-        "solver": one_of("solver", estimator.solver, _SOLVERS),
+        "solver": one_of("solver", estimator.solver, SOLVERS),
         "threads": _threads(estimator.n_jobs),
         "checkpoint": path("checkpoint", estimator.checkpoint),
     }

@@ -6,15 +6,20 @@ A space is given to an estimator as an object or, with default parameters, by it
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from numbers import Integral, Real
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._checks import given, integer, one_of, real, truth
+from ._checks import one_of, truth
+from ._described import GROUP_WEIGHTS, SPACES, TREE_FORMATS, Kind, Parameter
 
 __all__ = [
     "HIK",
@@ -30,8 +35,19 @@ __all__ = [
 ]
 
 
+#: The classes of spaces, by what the engine calls them.
+_KINDS: dict[str, type[Space]] = {}
+
+
 class Space(BaseEstimator):
-    """Base class of all spaces."""
+    """Base class of all spaces.
+
+    A subclass says what the engine calls its space, ``class Poly2(Space, engine="poly2")``, and has the parameters that
+    the engine says the space has.
+    """
+
+    #: What the engine says of the space.
+    _kind: Kind = SPACES["linear"]
 
     #: Whether features are made that are not among the inputs, such as products.
     _generates = False
@@ -42,12 +58,44 @@ class Space(BaseEstimator):
     #: Whether values below 0 are refused.
     _wants_no_negatives = False
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any] | None:
+    def __init_subclass__(cls, engine: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if engine is not None:
+            cls._kind = SPACES[engine]
+            cls._generates = cls._kind.generates
+            cls._learns_curves = cls._kind.learns_curves
+            cls._wants_no_negatives = not cls._kind.takes_negative
+            _KINDS[engine] = cls
+
+    def _describe(self, inputs: Inputs) -> dict[str, Any]:
         """What the engine is told about a search over these inputs."""
-        raise NotImplementedError
+        values = [(p.id, _told(p, getattr(self, p.name), inputs)) for p in self._kind.parameters]
+        return {
+            "space": self._kind.name,
+            "values": [(id, value) for id, value in values if value is not None],
+            "grouping": self._grouping(inputs),
+        }
+
+    def _grouping(self, inputs: Inputs) -> dict[str, Any] | None:
+        """The groups, where there are groups."""
+        return None
 
 
-class Linear(Space):
+def _told(parameter: Parameter, value: Any, inputs: Inputs) -> str | list[int] | None:
+    """A value as the engine is told it: features as indices, numbers as text, whose range it looks at."""
+    if value is None and parameter.default is None:
+        return None
+    if parameter.kind == "features":
+        return inputs.some(parameter.name, value)
+    if isinstance(value, Integral) and not isinstance(value, bool) and parameter.kind == "whole":
+        return str(max(-sys.maxsize, min(int(value), sys.maxsize)))
+    if isinstance(value, Real) and not isinstance(value, bool) and parameter.kind == "real":
+        with suppress(OverflowError):
+            return repr(float(value))
+    raise ValueError(f"{parameter.name}: must be {parameter.range}, not {value!r}")
+
+
+class Linear(Space, engine="linear"):
     """The input features as they are.
 
     Examples
@@ -56,9 +104,6 @@ class Linear(Space):
     >>> FGMClassifier(space=Linear())
     FGMClassifier(space=Linear())
     """
-
-    def _describe(self, inputs: Inputs) -> None:
-        return None
 
 
 class Groups(Space):
@@ -85,7 +130,7 @@ class Groups(Space):
         self.weight = weight
         self.singletons = singletons
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any]:
+    def _grouping(self, inputs: Inputs) -> dict[str, Any]:
         lists, singletons = _lists(self.groups, inputs), truth("singletons", self.singletons)
         if not lists and not singletons:
             raise ValueError("groups: there must be at least one group")
@@ -93,7 +138,7 @@ class Groups(Space):
             "groups": lists,
             "tree": False,
             "format": None,
-            "weight": one_of("weight", self.weight, ("none", "sqrt")),
+            "weight": one_of("weight", self.weight, GROUP_WEIGHTS),
             "singletons": singletons,
         }
 
@@ -126,13 +171,13 @@ class Tree(Groups):
         super().__init__(groups, weight, singletons)
         self.format = format
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any]:
+    def _grouping(self, inputs: Inputs) -> dict[str, Any]:
         if self.format is not None:
-            one_of("format", self.format, ("lists", "parents", "newick", "paths"))
-        return {**super()._describe(inputs), "tree": True, "format": self.format}
+            one_of("format", self.format, TREE_FORMATS)
+        return {**super()._grouping(inputs), "tree": True, "format": self.format}
 
 
-class Poly2(Space):
+class Poly2(Space, engine="poly2"):
     """Inputs, squares and all products of two: the features of the kernel ``(gamma x.z + coef0)^2``.
 
     Parameters
@@ -154,22 +199,13 @@ class Poly2(Space):
     array(['x3*x7'], dtype=object)
     """
 
-    _generates = True
-
     def __init__(self, gamma: float = 1.0, coef0: float = 1.0, only: Any = None) -> None:
         self.gamma = gamma
         self.coef0 = coef0
         self.only = only
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any]:
-        return {
-            "gamma": real("gamma", given("gamma", self.gamma)),
-            "coef0": real("coef0", given("coef0", self.coef0)),
-            "only": _only(self.only, inputs),
-        }
 
-
-class Products(Space):
+class Products(Space, engine="products"):
     """All products of up to ``degree`` different inputs, for values from 0 to 1.
 
     Parameters
@@ -191,23 +227,13 @@ class Products(Space):
     array(['x2*x5*x11'], dtype=object)
     """
 
-    _generates = True
-    _wants_no_negatives = True
-
     def __init__(self, degree: int = 2, min_support: int = 1, only: Any = None) -> None:
         self.degree = degree
         self.min_support = min_support
         self.only = only
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any]:
-        return {
-            "degree": integer("degree", given("degree", self.degree)),
-            "min_support": integer("min_support", given("min_support", self.min_support)),
-            "only": _only(self.only, inputs),
-        }
 
-
-class HIK(Space):
+class HIK(Space, engine="hik"):
     """A curve of steps for every feature selected, as the histogram intersection kernel ``min(x, z)`` learns.
 
     Values must not be negative; see :class:`Intersection` where they are.
@@ -223,17 +249,11 @@ class HIK(Space):
     >>> model = FGMClassifier(space=HIK(levels=20))
     """
 
-    _learns_curves = True
-    _wants_no_negatives = True
-
     def __init__(self, levels: int = 100) -> None:
         self.levels = levels
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any]:
-        return {"levels": integer("levels", given("levels", self.levels)), "power": None}
 
-
-class Intersection(Space):
+class Intersection(Space, engine="intersection"):
     """A curve of steps on ``|x|^power`` for every feature selected.
 
     Parameters
@@ -249,20 +269,12 @@ class Intersection(Space):
     >>> model = FGMClassifier(space=Intersection(power=0.5))
     """
 
-    _learns_curves = True
-
     def __init__(self, levels: int = 100, power: float = 1.0) -> None:
         self.levels = levels
         self.power = power
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any]:
-        return {
-            "levels": integer("levels", given("levels", self.levels)),
-            "power": real("power", given("power", self.power)),
-        }
 
-
-class Gaussian(Space):
+class Gaussian(Space, engine="gaussian"):
     """A smooth curve for every feature selected, as the kernel ``exp(-(x - z)^2 / (2 sigma^2))`` learns.
 
     Parameters
@@ -283,23 +295,41 @@ class Gaussian(Space):
     True
     """
 
-    _learns_curves = True
-
     def __init__(self, sigma: float | None = None) -> None:
         self.sigma = sigma
 
-    def _describe(self, inputs: Inputs) -> dict[str, Any]:
-        return {"sigma": real("sigma", self.sigma)}
+
+def made(kind: Kind) -> type[Space]:
+    """A class for a space of the engine that has none above: its parameters are those that the engine says."""
+
+    class Made(Space, engine=kind.name):
+        def __init__(self, **values: Any) -> None:
+            for parameter in kind.parameters:
+                setattr(self, parameter.name, values.pop(parameter.name, parameter.default))
+            if values:
+                raise TypeError(f"{kind.name} has no parameter {', '.join(values)}")
+
+    # Where scikit-learn looks for parameters, and people for help.
+    told = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
+    told += [
+        inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default)
+        for parameter in kind.parameters
+    ]
+    Made.__init__.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
+    Made.__name__ = Made.__qualname__ = kind.name.capitalize()
+    lines = [f"{kind.help}.", "", "Parameters", "----------"]
+    for parameter in kind.parameters:
+        lines += [
+            f"{parameter.name} : default={parameter.default!r}",
+            f"    {parameter.help}: {parameter.range}",
+        ]
+    Made.__doc__ = "\n".join(lines)
+    return Made
 
 
-_KINDS: dict[str, type[Space]] = {
-    "linear": Linear,
-    "poly2": Poly2,
-    "products": Products,
-    "hik": HIK,
-    "intersection": Intersection,
-    "gaussian": Gaussian,
-}
+for _said in SPACES.values():
+    if _said.name not in _KINDS:
+        globals()[_said.name.capitalize()] = made(_said)
 
 
 def kind(space: Any) -> type[Space]:
@@ -328,19 +358,16 @@ def named(space: Space) -> Space | str:
 
 def from_settings(settings: Mapping[str, str], only: list[int] | None = None) -> Space:
     """The space of a model file; that of groups as the features they are of."""
-    types = {
-        "gamma": float,
-        "coef0": float,
-        "degree": int,
-        "min-support": int,
-        "levels": int,
-        "power": float,
-        "sigma": float,
+    space = _KINDS.get(settings.get("space", "linear"), Space)
+    number = {"whole": int, "real": float}
+    values: dict[str, Any] = {
+        parameter.name: number[parameter.kind](settings[parameter.id])
+        for parameter in space._kind.parameters
+        if parameter.kind in number and parameter.id in settings
     }
-    values = {name.replace("-", "_"): types[name](value) for name, value in settings.items() if name in types}
     if only is not None:
         values["only"] = only
-    return _KINDS[settings.get("space", "linear")](**values)
+    return space(**values)
 
 
 def given_groups(kept: Mapping[str, Any]) -> Any:
@@ -400,7 +427,3 @@ def _lists(groups: Any, inputs: Inputs) -> Any:
 def _can_be_read_again(values: Any) -> bool:
     """Whether these are values that the next fit finds again: a generator gives them once."""
     return isinstance(values, Iterable) and not isinstance(values, Iterator)
-
-
-def _only(only: Any, inputs: Inputs) -> list[int] | None:
-    return None if only is None else inputs.some("only", only)

@@ -36,14 +36,14 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<u8> {
         machine.keep_within(bytes, &mut *chosen.space)?;
     }
     let read = start.elapsed().as_secs_f64();
-    progress.counting(chosen.unit);
-    progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit));
+    progress.counting(chosen.unit());
+    progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit()));
     interrupt::watch(&interrupted);
     let machine = machine.interrupt(interrupted);
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
-        .map_err(|error| with_source(error, &train.source))?
-        .with_description(chosen.groups, chosen.only);
+        .map_err(|error| with_source(error, &train.source))?;
+    let model = chosen.describe(model);
     let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
     progress.finish();
 
@@ -82,9 +82,9 @@ fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
         ("the test data", args.test.as_deref()),
         ("test labels", args.test_labels.as_deref()),
         ("groups", args.learning.grouping.groups.as_deref()),
-        ("the features that may be multiplied", args.learning.space.only.as_deref()),
     ];
-    files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect()
+    let of_space = args.learning.space.files().map(|(parameter, file)| (parameter.help, file));
+    files.into_iter().filter_map(|(what, file)| Some((what, file?))).chain(of_space).collect()
 }
 
 /// What is written.

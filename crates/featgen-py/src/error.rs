@@ -12,7 +12,9 @@ pub(crate) fn raise(error: Error) -> PyErr {
             Some(code) => PyOSError::new_err((code, source.to_string(), path)),
             None => PyOSError::new_err(format!("{path}: {source}")),
         },
-        Error::Parameter { name, reason } => PyValueError::new_err(format!("{}: {reason}", parameter(name))),
+        Error::Parameter { name, reason } => {
+            PyValueError::new_err(format!("{}: {reason}", parameter_name(name)))
+        }
         Error::Input { place, reason } => {
             PyValueError::new_err(format!("{place}: {}", with_parameters(&reason)))
         }
@@ -29,7 +31,7 @@ fn with_parameters(text: &str) -> String {
         let (name, rest) = part.split_at(end);
         // Elsewhere, dashes are part of something quoted.
         match !name.is_empty() && said.ends_with([' ', '(']) {
-            true => said += &parameter(name),
+            true => said += &parameter_name(name),
             false => said.extend(["--", name]),
         }
         said += rest;
@@ -37,7 +39,8 @@ fn with_parameters(text: &str) -> String {
     said
 }
 
-fn parameter(name: &str) -> String {
+/// What the estimators call a parameter of the engine.
+pub(crate) fn parameter_name(name: &str) -> String {
     match name {
         "cost" => "C".into(),
         "features" => "n_features".into(),

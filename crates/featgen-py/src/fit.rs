@@ -12,7 +12,7 @@ use featgen::machine::Observer;
 use featgen::model::Round;
 use featgen::objective::{Kept, LossSpec};
 use featgen::space::{FeatureSpace, Inputs, Watch};
-use featgen::{Error, LinearSpace, Machine};
+use featgen::{Error, Machine};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use crate::error::raise;
 use crate::matrix::Matrix;
 use crate::model::{Model, round_dict};
-use crate::space::Space;
+use crate::space::{self, Space};
 
 /// How often a run looks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -77,7 +77,7 @@ pub(crate) fn fit<'py>(
     x: Matrix<'py>,
     names: Option<Vec<String>>,
     target: Target<'py>,
-    space: Option<Space>,
+    space: Space,
     options: Options,
     listeners: Listeners,
 ) -> PyResult<(Model, Option<PyErr>)> {
@@ -90,6 +90,7 @@ pub(crate) fn fit<'py>(
         None if target.balanced => machine.class_weights(ClassWeights::Balanced),
         None => machine,
     };
+    let spec = space.spec().map_err(raise)?;
     let labels = target.labels()?;
     let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
     let names = names.map(Names::identifying).unwrap_or_default();
@@ -105,14 +106,11 @@ pub(crate) fn fit<'py>(
             let (report, news) = sync_channel(0);
             let (reply, replies) = sync_channel(0);
             let work = {
-                let (labels, space, machine) = (&labels, space.as_ref(), &machine);
+                let (labels, spec, machine) = (&labels, &spec, &machine);
                 let inputs = Inputs::called(columns, &names).watched(&watch);
                 move || {
                     let mut reporter = Reporter { report, replies, not_saved: false };
-                    let build = |inputs| match space {
-                        Some(space) => space.over(inputs, counts),
-                        None => Ok(Box::new(LinearSpace::from(inputs)) as Box<dyn FeatureSpace + '_>),
-                    };
+                    let build = |inputs| spec.build(inputs, counts).map(|built| built.space);
                     run(machine, threads, &build, inputs, labels, &mut reporter)
                 }
             };
@@ -121,10 +119,7 @@ pub(crate) fn fit<'py>(
             let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
             match (model, broken_off) {
                 (Ok(model), broken_off) => {
-                    let model = match &space {
-                        Some(space) => space.describe(model),
-                        None => model,
-                    };
+                    let model = space::describe(&spec, model);
                     let model = featgen::Model { classes_are_text: text, ..model };
                     Ok((Model::new(model), broken_off))
                 }

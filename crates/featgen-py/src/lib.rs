@@ -1,6 +1,7 @@
 //! The engine of the Python package: arrays in, arrays out. No learning code, and no policy: what users meet is written in
 //! Python, in `python/featgen`.
 
+mod described;
 mod error;
 mod fit;
 mod matrix;
@@ -23,6 +24,8 @@ fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 mod _featgen {
     #[pymodule_export]
     use crate::command;
+    #[pymodule_export]
+    use crate::described::describe;
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]

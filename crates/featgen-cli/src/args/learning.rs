@@ -5,8 +5,10 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use featgen::data::ClassWeights;
-use featgen::{Error, Machine};
+use featgen::space::SpaceSpec;
+use featgen::{Error, Machine, subproblem};
 
+use super::described::one_of;
 use super::{GroupingArgs, SpaceArgs};
 
 /// How features are selected and weights are found.
@@ -78,7 +80,7 @@ pub(crate) struct LearningArgs {
     inner_decrease: Option<f64>,
 
     /// What finds the weights in each round
-    #[arg(long, default_value = "auto", value_parser = PossibleValuesParser::new(["auto", "newton", "apg", "pg"]))]
+    #[arg(long, default_value = "auto", value_parser = one_of(subproblem::ALL.iter().map(|solver| (solver.name, solver.help))))]
     solver: String,
 
     /// Afterwards, refit with this cost on the selected features only
@@ -94,6 +96,15 @@ impl LearningArgs {
     /// How exactly each round is to be solved.
     pub(crate) fn inner_tol(&self) -> f64 {
         self.inner_tol
+    }
+
+    /// The space that is to be searched, without what must be looked up in the data.
+    pub(crate) fn spec(&self) -> Result<SpaceSpec, Error> {
+        let spec = self.space.spec()?;
+        match self.grouping.grouping()? {
+            Some(grouping) => spec.with_groups(grouping),
+            None => Ok(spec),
+        }
     }
 
     /// The machine with these settings, checked.
@@ -112,7 +123,7 @@ impl LearningArgs {
         machine = given(machine, self.inner_decrease, Machine::inner_decrease);
         machine = given(machine, self.gap, Machine::gap);
         machine = given(machine, self.debias, Machine::debias);
-        self.space.check()?;
+        self.spec()?;
         machine.validate()?;
         Ok(machine)
     }

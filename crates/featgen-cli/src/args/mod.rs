@@ -2,6 +2,7 @@
 
 mod convert;
 mod demo;
+mod described;
 mod input;
 mod inspect;
 mod learning;
@@ -18,7 +19,7 @@ pub(crate) use input::InputArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use learning::LearningArgs;
 pub(crate) use predict::{OutputKind, PredictArgs};
-pub(crate) use space::{GroupingArgs, SpaceArgs, SpaceKind, TreeKind};
+pub(crate) use space::{GroupingArgs, SpaceArgs};
 pub(crate) use synth::{
     GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
 };

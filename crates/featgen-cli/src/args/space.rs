@@ -1,92 +1,101 @@
-//! Which features the user wants to choose from: the options of spaces and of groups.
+//! Which features the user wants to choose from. The spaces and their options are those that the library describes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use featgen::Error;
-use featgen::space::{GroupWeight, TreeFormat};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use featgen::Result;
+use featgen::space::SpaceSpec;
+use featgen::space::spec::{self, GroupSource, Grouping, Kind, Parameter, Range, Shape};
 
-/// Where features come from.
-#[derive(Args)]
+use super::described::one_of;
+
+/// The space, and what was said of its parameters.
 pub(crate) struct SpaceArgs {
-    /// Where features come from
-    #[arg(long, value_enum, default_value_t = SpaceKind::Linear, help_heading = "Features")]
-    pub(crate) space: SpaceKind,
-
-    /// For poly2: the kernel's factor [default: 1]
-    #[arg(long, value_name = "G", allow_negative_numbers = true, help_heading = "Features")]
-    pub(crate) gamma: Option<f64>,
-
-    /// For poly2: the kernel's constant; 0 leaves out single features [default: 1]
-    #[arg(long, value_name = "R", allow_negative_numbers = true, help_heading = "Features")]
-    pub(crate) coef0: Option<f64>,
-
-    /// For products: how many features are multiplied at most [default: 2]
-    #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "Features")]
-    pub(crate) degree: Option<usize>,
-
-    /// For products: leave out products that are not 0 in fewer instances than this [default: 1]
-    #[arg(long, value_name = "K", allow_negative_numbers = true, help_heading = "Features")]
-    pub(crate) min_support: Option<usize>,
-
-    /// For poly2 and products: the features that may be multiplied, written as in a file of --groups
-    #[arg(long, value_name = "FILE", help_heading = "Features")]
-    pub(crate) only: Option<PathBuf>,
-
-    /// For hik and intersection: how many levels a feature has [default: 100]
-    #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "Features")]
-    pub(crate) levels: Option<usize>,
-
-    /// For intersection: the power of the features' size [default: 1]
-    #[arg(long, value_name = "A", allow_negative_numbers = true, help_heading = "Features")]
-    pub(crate) power: Option<f64>,
-
-    /// For gaussian: the kernel's width [default: the standard deviation of each feature]
-    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Features")]
-    pub(crate) sigma: Option<f64>,
+    space: String,
+    numbers: Vec<(&'static str, String)>,
+    /// Parameters that are lists of features: the files that hold these.
+    files: Vec<(&'static Parameter, PathBuf)>,
 }
 
 impl SpaceArgs {
-    /// An option of another space would do nothing: it is a mistake.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        use SpaceKind::{Gaussian, Hik, Intersection, Poly2, Products};
-        let options: [(&'static str, bool, &[SpaceKind]); 8] = [
-            ("gamma", self.gamma.is_some(), &[Poly2]),
-            ("coef0", self.coef0.is_some(), &[Poly2]),
-            ("degree", self.degree.is_some(), &[Products]),
-            ("min-support", self.min_support.is_some(), &[Products]),
-            ("only", self.only.is_some(), &[Poly2, Products]),
-            ("levels", self.levels.is_some(), &[Hik, Intersection]),
-            ("power", self.power.is_some(), &[Intersection]),
-            ("sigma", self.sigma.is_some(), &[Gaussian]),
-        ];
-        let name =
-            |kind: &SpaceKind| kind.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
-        for (option, given, spaces) in options {
-            if given && !spaces.contains(&self.space) {
-                let spaces: Vec<String> = spaces.iter().map(name).collect();
-                let reason = format!("this is for --space {}", spaces.join(" or "));
-                return Err(Error::parameter(option, reason));
-            }
+    /// The space with its numbers; lists of features must wait for the data. An option of another space would do nothing: it
+    /// is a mistake.
+    pub(crate) fn spec(&self) -> Result<SpaceSpec> {
+        let plain = SpaceSpec::named(&self.space)?;
+        for (parameter, _) in &self.files {
+            plain.parameter(parameter.id)?;
         }
-        Ok(())
+        self.numbers.iter().try_fold(plain, |spec, (id, text)| spec.with(id, text))
+    }
+
+    /// The parameters that are lists of features, with the files that hold these.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static Parameter, &Path)> {
+        self.files.iter().map(|(parameter, file)| (*parameter, file.as_path()))
     }
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum SpaceKind {
-    /// The input features as they are
-    Linear,
-    /// The inputs, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them
-    Poly2,
-    /// The inputs and all products of up to D different ones, for values from 0 to 1
-    Products,
-    /// A curve of each feature in many steps, as the kernel min(x, z) makes it
-    Hik,
-    /// The same for min(|x|^A, |z|^A)
-    Intersection,
-    /// A smooth curve of each feature, as the kernel exp(-(x - z)^2 / (2 S^2)) makes it
-    Gaussian,
+impl Args for SpaceArgs {
+    fn augment_args(command: Command) -> Command {
+        let space = Arg::new("space")
+            .long("space")
+            .value_name("SPACE")
+            .default_value(spec::ALL[0].name)
+            .value_parser(one_of(spec::ALL.map(|kind| (kind.name, kind.help))))
+            .help("Where features come from")
+            .help_heading("Features");
+        let parameters = spec::parameters().into_iter().map(|(parameter, kinds)| option(parameter, &kinds));
+        command.arg(space).args(parameters)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The option of a parameter. Its value is looked at by the library, whose errors say its range.
+fn option(parameter: &Parameter, kinds: &[&Kind]) -> Arg {
+    let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+    let mut help = format!("For {}: {}", names.join(" and "), parameter.help);
+    let arg = Arg::new(parameter.id)
+        .long(parameter.id)
+        .value_name(parameter.symbol)
+        .allow_negative_numbers(true)
+        .help_heading("Features");
+    let arg = match parameter.range {
+        Range::Features => {
+            help += ", written as in a file of --groups";
+            arg.value_parser(value_parser!(PathBuf))
+        }
+        _ => arg,
+    };
+    match &parameter.default {
+        Some(value) => help += &format!(" [default: {value}]"),
+        None if !parameter.otherwise.is_empty() => help += &format!(" [default: {}]", parameter.otherwise),
+        None => {}
+    }
+    arg.help(help)
+}
+
+impl FromArgMatches for SpaceArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let text = |id: &str| matches.get_one::<String>(id).cloned();
+        let (mut numbers, mut files) = (Vec::new(), Vec::new());
+        for (parameter, _) in spec::parameters() {
+            match parameter.range {
+                Range::Features => {
+                    let file = matches.get_one::<PathBuf>(parameter.id).cloned();
+                    files.extend(file.map(|file| (parameter, file)));
+                }
+                _ => numbers.extend(text(parameter.id).map(|text| (parameter.id, text))),
+            }
+        }
+        Ok(Self { space: text("space").unwrap_or_default(), numbers, files })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Which features are selected together.
@@ -104,58 +113,32 @@ pub(crate) struct GroupingArgs {
     /// Checked, and used to score only few of them. The file of --groups may then also hold lines `parent > child`, a
     /// Newick tree, or a path `a/b/c` for each feature; which of them is recognised, or said with --tree=FORMAT.
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, requires = "groups",
-          default_missing_value = "auto", help_heading = "Groups")]
-    pub(crate) tree: Option<TreeKind>,
+          default_missing_value = "auto", value_parser = one_of(spec::TREE_FORMATS.iter().map(|c| (c.name, c.help))),
+          help_heading = "Groups")]
+    tree: Option<String>,
 
     /// How much a group's size counts against it
-    #[arg(long, value_enum, value_name = "WEIGHT", requires = "groups", default_value_t = GroupWeighting::None,
-          help_heading = "Groups")]
-    pub(crate) group_weight: GroupWeighting,
+    #[arg(long, value_name = "WEIGHT", requires = "groups", default_value = "none",
+          value_parser = one_of(spec::GROUP_WEIGHTS.iter().map(|c| (c.name, c.help))), help_heading = "Groups")]
+    group_weight: String,
 
     /// Make every feature that is in no group a group of its own, instead of leaving it out
     #[arg(long, requires = "groups", help_heading = "Groups")]
-    pub(crate) singletons: bool,
+    singletons: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum TreeKind {
-    /// Whatever the first line looks like
-    Auto,
-    /// `name: 3 5 9-12`, a group a line
-    Lists,
-    /// `parent > child`, where the child is a group or a list of features
-    Parents,
-    /// `((1,2)a,(3,4)b);`, where every node is a group
-    Newick,
-    /// `a/b/c`, the path of a feature a line
-    Paths,
-}
-
-impl TreeKind {
-    pub(crate) fn format(self) -> Option<TreeFormat> {
-        match self {
-            Self::Auto => None,
-            Self::Lists => Some(TreeFormat::Lists),
-            Self::Parents => Some(TreeFormat::Parents),
-            Self::Newick => Some(TreeFormat::Newick),
-            Self::Paths => Some(TreeFormat::Paths),
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum GroupWeighting {
-    /// Not at all: larger groups tend to win
-    None,
-    /// By its square root, as in the group lasso: scores are divided by it, norms multiplied
-    Sqrt,
-}
-
-impl From<GroupWeighting> for GroupWeight {
-    fn from(weighting: GroupWeighting) -> Self {
-        match weighting {
-            GroupWeighting::None => Self::None,
-            GroupWeighting::Sqrt => Self::Sqrt,
-        }
+impl GroupingArgs {
+    /// The groups, if any were asked for.
+    pub(crate) fn grouping(&self) -> Result<Option<Grouping>> {
+        let Some(file) = &self.groups else { return Ok(None) };
+        let tree = self.tree.as_deref();
+        Ok(Some(Grouping {
+            source: GroupSource::File(file.clone()),
+            shape: tree.map_or(Ok(Shape::Any), |name| {
+                spec::choose("tree", &spec::TREE_FORMATS, name).map(Shape::Tree)
+            })?,
+            weight: spec::choose("group-weight", &spec::GROUP_WEIGHTS, &self.group_weight)?,
+            singletons: self.singletons,
+        }))
     }
 }

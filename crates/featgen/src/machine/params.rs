@@ -153,7 +153,7 @@ impl Machine {
         self
     }
 
-    /// The subproblem's solver by name: `auto`, `newton`, `apg` or `pg`.
+    /// The subproblem's solver, by its name in [`subproblem::ALL`].
     pub fn solver(mut self, name: impl Into<String>) -> Self {
         self.solver = name.into();
         self
@@ -260,7 +260,9 @@ impl Machine {
             at_least_one(name, value)?;
         }
         if self.inner_decrease.is_some() && !subproblem::is_first_order(&self.solver) {
-            return Err(Error::parameter("inner-decrease", "only the solvers apg and pg have this rule"));
+            let first_order = subproblem::names(|solver| solver.first_order, " and ");
+            let reason = format!("only the solvers {first_order} have this rule");
+            return Err(Error::parameter("inner-decrease", reason));
         }
         let open_ended = self.features.is_some() || self.gap.is_some();
         let by_count = self.features.map_or(10, |k| (k / 10).clamp(1, 50));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Model, Selected, Term};
 use crate::data::Bins;
 use crate::operator::harmonics;
-use crate::space::{Feature, Wave};
+use crate::space::{Feature, Wave, spec};
 
 /// The sum of the parts of a curve.
 pub(super) enum Curve {
@@ -74,7 +74,7 @@ const POINTS: usize = 101;
 impl Model {
     /// Whether negative values have levels, as positive ones do. Where training takes none, they are as good as 0.
     pub(super) fn takes_negative_values(&self) -> bool {
-        self.space.get("space").is_none_or(|space| space != "hik")
+        spec::kind_of(&self.space).is_none_or(|kind| kind.takes_negative)
     }
 
     /// Whether what was selected are curves over features, rather than features or groups of them.

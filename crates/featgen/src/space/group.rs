@@ -15,7 +15,8 @@ use crate::error::{Error, Place, Result};
 pub const MOST_MEMBERS: usize = 1 << 16;
 
 /// How much a group's size counts against it: its score is `s_g / eta_g^2`, its norm `eta_g^2 ||w_g||^2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GroupWeight {
     /// `eta_g = 1`: larger groups tend to win.
     #[default]

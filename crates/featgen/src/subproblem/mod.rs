@@ -211,20 +211,59 @@ pub trait Subproblem: Send {
     fn resume(&mut self, kept: Vec<Vec<f64>>, outputs: usize, cache: &Cache) -> bool;
 }
 
-/// The solvers by name: the one place where the choice is made.
+/// A kind of solver: what users have to know of it, and how one is made.
+pub struct SolverSpec {
+    /// What users, models and checkpoints call it.
+    pub name: &'static str,
+    /// What it does, on one line.
+    pub help: &'static str,
+    /// Whether it is one to which the paper's inner rule applies.
+    pub first_order: bool,
+    make: fn() -> Box<dyn Subproblem>,
+}
+
+/// All solvers, in the order in which users see them: the one place where they are named.
+pub static ALL: [SolverSpec; 4] = [
+    SolverSpec {
+        name: "auto",
+        help: "Newton's method on few features, accelerated gradients on many",
+        first_order: false,
+        make: || Box::new(auto::Auto::default()),
+    },
+    SolverSpec {
+        name: "newton",
+        help: "Newton's method: few steps, for up to some thousand features",
+        first_order: false,
+        make: || Box::new(newton::Newton::default()),
+    },
+    SolverSpec {
+        name: "apg",
+        help: "Accelerated proximal gradients, as in the paper",
+        first_order: true,
+        make: || Box::new(apg::Apg::accelerated()),
+    },
+    SolverSpec {
+        name: "pg",
+        help: "Proximal gradients without acceleration, for comparison",
+        first_order: true,
+        make: || Box::new(apg::Apg::plain()),
+    },
+];
+
+/// The solver of that name.
 pub fn by_name(name: &str) -> Result<Box<dyn Subproblem>> {
-    match name {
-        "auto" => Ok(Box::new(auto::Auto::default())),
-        "newton" => Ok(Box::new(newton::Newton::default())),
-        "apg" => Ok(Box::new(apg::Apg::accelerated())),
-        "pg" => Ok(Box::new(apg::Apg::plain())),
-        other => Err(Error::parameter("solver", format!("{other} is not one of auto, newton, apg, pg"))),
-    }
+    let unknown = || Error::parameter("solver", format!("{name} is not one of {}", names(|_| true, ", ")));
+    ALL.iter().find(|solver| solver.name == name).map(|solver| (solver.make)()).ok_or_else(unknown)
 }
 
 /// Whether the solver called `name` is one to which the paper's inner rule applies.
 pub fn is_first_order(name: &str) -> bool {
-    matches!(name, "apg" | "pg")
+    ALL.iter().any(|solver| solver.name == name && solver.first_order)
+}
+
+/// The names of some solvers.
+pub(crate) fn names(which: impl Fn(&SolverSpec) -> bool, between: &str) -> String {
+    ALL.iter().filter(|solver| which(solver)).map(|solver| solver.name).collect::<Vec<_>>().join(between)
 }
 
 impl Problem<'_> {

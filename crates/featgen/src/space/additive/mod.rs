@@ -20,6 +20,7 @@ use self::waves::{WAVES, deviation};
 use super::feature::{HARMONICS, Real, Step, Wave};
 use super::footprint::longest;
 use super::group::group_number;
+use super::spec::{LEVELS, POWER, SIGMA, Value};
 use super::{
     Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
 };
@@ -73,13 +74,8 @@ impl<'a> AdditiveSpace<'a> {
         power: f64,
         check: impl Fn(usize, ColumnView<'_>) -> Result<()> + Sync,
     ) -> Result<Self> {
-        if !(2..=MOST_LEVELS).contains(&levels) {
-            let reason = format!("must be within 2 and {MOST_LEVELS}, not {levels}");
-            return Err(Error::parameter("levels", reason));
-        }
-        if !(power.is_finite() && power > 0.0) {
-            return Err(Error::parameter("power", format!("must be a finite number above 0, not {power}")));
-        }
+        LEVELS.check(Value::Whole(levels))?;
+        POWER.check(Value::Real(power))?;
         let top = |position: usize, column: ColumnView<'_>| {
             check(position, column)?;
             Ok(highest(column, power, |_| 1.0))
@@ -99,9 +95,7 @@ impl<'a> AdditiveSpace<'a> {
 
     /// The kernel `exp(-(x - z)^2 / (2 sigma^2))` of each feature; without a sigma, each has its own standard deviation.
     pub fn gaussian(inputs: Inputs<'a>, sigma: Option<f64>) -> Result<Self> {
-        if let Some(sigma) = sigma.filter(|s| !(s.is_finite() && *s > 0.0)) {
-            return Err(Error::parameter("sigma", format!("must be a finite number above 0, not {sigma}")));
-        }
+        sigma.map(|sigma| SIGMA.check(Value::Real(sigma))).transpose()?;
         let n = inputs.rows() as f64;
         let one =
             |_: usize, column: ColumnView<'_>| Ok(sigma.unwrap_or_else(|| deviation(column, n, |_| 1.0)));

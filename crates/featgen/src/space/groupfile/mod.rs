@@ -26,7 +26,8 @@ use crate::data::read::{Source, quoted};
 use crate::error::{Error, Place, Result};
 
 /// How a file describes a tree of groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TreeFormat {
     /// Lists of features that are disjoint or nested.
     Lists,
@@ -39,8 +40,6 @@ pub enum TreeFormat {
 }
 
 impl TreeFormat {
-    const ALL: [Self; 4] = [Self::Lists, Self::Parents, Self::Newick, Self::Paths];
-
     /// What users call it.
     pub fn name(self) -> &'static str {
         match self {
@@ -49,12 +48,6 @@ impl TreeFormat {
             Self::Newick => "newick",
             Self::Paths => "paths",
         }
-    }
-
-    /// The format of that name.
-    pub fn by_name(name: &str) -> Result<Self> {
-        let unknown = || Error::parameter("format", format!("lists, parents, newick or paths, not {name}"));
-        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(unknown)
     }
 }
 

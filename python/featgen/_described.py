@@ -1,0 +1,49 @@
+"""What the engine says of itself: the spaces there are, with their parameters, and what else is chosen by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import _featgen
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a space."""
+
+    #: What model files call it.
+    id: str
+    name: str
+    help: str
+    #: What is done where it is None, in words.
+    otherwise: str
+    #: What it must be, in words.
+    range: str
+    #: "whole", "real" or "features".
+    kind: str
+    default: Any
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of space."""
+
+    name: str
+    help: str
+    generates: bool
+    learns_curves: bool
+    takes_negative: bool
+    parameters: tuple[Parameter, ...]
+
+
+def _kind(said: dict[str, Any]) -> Kind:
+    return Kind(**{**said, "parameters": tuple(Parameter(**parameter) for parameter in said["parameters"])})
+
+
+_SAID = _featgen.describe()
+
+SPACES: dict[str, Kind] = {said["name"]: _kind(said) for said in _SAID["spaces"]}
+SOLVERS: list[str] = _SAID["solvers"]
+GROUP_WEIGHTS: list[str] = _SAID["group_weights"]
+TREE_FORMATS: list[str] = _SAID["tree_formats"]
