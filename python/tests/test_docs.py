@@ -16,7 +16,10 @@ matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in (ROOT / "README.md", ROOT / "docs" / "python.md") if page.exists()]
-LINKING = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "bench" / "README.md", *ROOT.glob("docs/*.md")]
+LINKING = [
+    *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md")),
+    *ROOT.glob("docs/*.md"),
+]
 MODULES = sorted(module.name for module in pkgutil.walk_packages(featgen.__path__, "featgen."))
 
 #: A block of Python and, if it follows at once, the text that it prints.
