@@ -17,7 +17,7 @@ fn workplace() -> TempDir {
 }
 
 fn each_parameter() -> impl Iterator<Item = (&'static Kind, &'static Parameter)> {
-    spec::ALL.into_iter().flat_map(|kind| kind.parameters.iter().map(move |parameter| (kind, parameter)))
+    spec::ALL.iter().copied().flat_map(|kind| kind.parameters.iter().map(move |parameter| (kind, parameter)))
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_bad_value_of_any_parameter_is_one_line_that_says_the_range() {
 fn a_parameter_of_another_space_is_one_line_that_names_its_spaces() {
     let folder = workplace();
     for (parameter, kinds) in spec::parameters() {
-        let other = spec::ALL.into_iter().find(|kind| !kinds.contains(kind)).unwrap();
+        let other = spec::ALL.iter().find(|kind| !kinds.contains(kind)).unwrap();
         let said = refused(&folder, &["--space", other.name, &format!("--{}", parameter.id), "2"], 2);
         assert!(said.starts_with(&format!("error: --{}: only the space", parameter.id)), "{said}");
         assert!(said.lines().count() == 1 && kinds.iter().all(|kind| said.contains(kind.name)), "{said}");

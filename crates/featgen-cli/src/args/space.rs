@@ -40,7 +40,7 @@ impl Args for SpaceArgs {
             .long("space")
             .value_name("SPACE")
             .default_value(spec::ALL[0].name)
-            .value_parser(one_of(spec::ALL.map(|kind| (kind.name, kind.help))))
+            .value_parser(one_of(spec::ALL.iter().map(|kind| (kind.name, kind.help))))
             .help("Where features come from")
             .help_heading("Features");
         let parameters = spec::parameters().into_iter().map(|(parameter, kinds)| option(parameter, &kinds));

@@ -223,7 +223,7 @@ pub struct SolverSpec {
 }
 
 /// All solvers, in the order in which users see them: the one place where they are named.
-pub static ALL: [SolverSpec; 4] = [
+pub static ALL: &[SolverSpec] = &[
     SolverSpec {
         name: "auto",
         help: "Newton's method on few features, accelerated gradients on many",

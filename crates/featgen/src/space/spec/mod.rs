@@ -24,7 +24,7 @@ use super::{FeatureSpace, Inputs, Settings};
 use crate::error::{Error, Result};
 
 /// All kinds of space, in the order in which users see them.
-pub static ALL: [&Kind; 6] = [
+pub static ALL: &[&Kind] = &[
     &linear::LINEAR,
     &products::POLY2,
     &products::PRODUCTS,
@@ -49,7 +49,8 @@ pub struct Kind {
 }
 
 /// Makes a space as described, over these inputs, whose instances count as often as they say.
-pub(super) type Build = for<'a> fn(&SpaceSpec, Inputs<'a>, Option<&[f64]>) -> Result<Box<dyn FeatureSpace + 'a>>;
+pub(super) type Build =
+    for<'a> fn(&SpaceSpec, Inputs<'a>, Option<&[f64]>) -> Result<Box<dyn FeatureSpace + 'a>>;
 
 /// What is selected in a space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +89,7 @@ pub fn by_name(name: &str) -> Result<&'static Kind> {
         let known: Vec<_> = ALL.iter().map(|kind| kind.name).collect();
         Error::parameter("space", format!("{name} is not one of {}", known.join(", ")))
     };
-    ALL.into_iter().find(|kind| kind.name == name).ok_or_else(unknown)
+    ALL.iter().find(|kind| kind.name == name).copied().ok_or_else(unknown)
 }
 
 /// The kind that the settings of a model are of; `None` if it is a stranger's.
@@ -99,7 +100,7 @@ pub(crate) fn kind_of(settings: &BTreeMap<String, String>) -> Option<&'static Ki
 /// Every parameter of any space, each after those of all spaces that have it, with the spaces that have it.
 pub fn parameters() -> Vec<(&'static Parameter, Vec<&'static Kind>)> {
     let mut all: Vec<(&'static Parameter, Vec<&'static Kind>)> = Vec::new();
-    for kind in ALL {
+    for &kind in ALL {
         for parameter in kind.parameters {
             let known = all.iter().position(|(known, _)| known.id == parameter.id);
             let mut kinds = known.map_or_else(Vec::new, |at| all.remove(at).1);
