@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from conftest import planted
-from featgen import FGMClassifier, _featgen, spaces
+from featgen import FGMClassifier, _featgen, convert, spaces
 from featgen._described import GROUP_WEIGHTS, SOLVERS, SPACES, TREE_FORMATS
 from sklearn.base import clone
 
@@ -100,3 +100,28 @@ def test_the_engine_refuses_what_it_does_not_know():
         with pytest.raises(ValueError, match=words):
             model.fit(X, y)
     assert set(_featgen.describe()) == {"spaces", "solvers", "group_weights", "tree_formats"}
+
+
+# Words of the engine
+
+
+def test_errors_call_parameters_as_python_does(tmp_path):
+    X, y = unit()
+    file = tmp_path / "groups.txt"
+    file.write_text("a > b\nb > 1 2\n")
+    with pytest.raises(ValueError, match="describes a tree of groups, add tree$"):
+        FGMClassifier(groups=str(file)).fit(X, y)
+    file.write_text("nothing known\n")
+    with pytest.raises(ValueError, match="say what they are: format$"):
+        FGMClassifier(groups=str(file), tree=True).fit(X, y)
+    table = tmp_path / "table.csv"
+    table.write_text("a,b,y\n1,2,yes\n3,4,no\n")
+    with pytest.raises(ValueError, match=r"holds the labels \(label\); the columns are a, b, y"):
+        convert(table, tmp_path / "store")
+
+
+def test_text_of_files_is_not_taken_for_parameters(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b --cost 1,y\n1,2,yes\n3,4,no\n")
+    with pytest.raises(ValueError, match="the columns are a, b --cost 1, y"):
+        convert(table, tmp_path / "store")

@@ -4,6 +4,7 @@ use std::fmt::{Arguments, Write};
 use std::time::Duration;
 
 use featgen::Error;
+use featgen::error::Reason;
 use featgen::machine::Observer;
 use featgen::model::{Certificate, Round};
 use featgen::space::Watch;
@@ -118,7 +119,7 @@ impl Observer for Progress {
         self.say(format_args!("going on from the checkpoint: {after}, {with}"));
     }
 
-    fn given_up(&mut self, reason: &str) {
+    fn given_up(&mut self, reason: &Reason) {
         self.say(format_args!("note: this is the model so far: {reason}"));
     }
 

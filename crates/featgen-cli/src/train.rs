@@ -139,7 +139,8 @@ fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Optio
 /// The machine knows only numbers; the user wants to know in which file they are.
 fn with_source(error: Error, source: &str) -> Error {
     match error {
-        Error::Data(reason) | Error::GivenUp(reason) => Error::input(source, reason),
+        Error::Data(reason) => Error::input(source, reason),
+        Error::GivenUp(reason) => Error::input(source, reason),
         other => other,
     }
 }

@@ -17,7 +17,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 
-use crate::error::raise;
+use crate::error::{parameter_name, raise};
 use crate::matrix::Matrix;
 use crate::model::{Model, round_dict};
 use crate::space::{self, Space};
@@ -183,7 +183,7 @@ impl Observer for Reporter {
 
     fn not_saved(&mut self, error: &Error) {
         if !std::mem::replace(&mut self.not_saved, true) {
-            self.tell(News::NotSaved(error.to_string()));
+            self.tell(News::NotSaved(error.spelled(parameter_name)));
         }
     }
 }

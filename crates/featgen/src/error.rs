@@ -1,5 +1,6 @@
 //! Everything that can go wrong, as values with context. The library never prints and never panics on bad input.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The result of everything in this crate that can fail.
@@ -15,7 +16,7 @@ pub enum Error {
         /// Where it stands.
         place: Place,
         /// What is wrong with it.
-        reason: String,
+        reason: Reason,
     },
     /// The operating system refused.
     #[error("{path}: {source}")]
@@ -28,14 +29,14 @@ pub enum Error {
     /// A parameter is outside its range.
     #[error("{name}: {reason}")]
     Parameter {
-        /// The parameter's name, as in the builder's method and the command's option.
+        /// The parameter's id: the command's option without its dashes, the builder's method with `_` for `-`.
         name: &'static str,
         /// Why its value cannot be used.
         reason: String,
     },
     /// A search for features would take too long.
     #[error("{0}")]
-    GivenUp(String),
+    GivenUp(Reason),
     /// The data are well-formed, but nothing can be learned from them as they are.
     #[error("{0}")]
     Data(String),
@@ -43,7 +44,7 @@ pub enum Error {
 
 impl Error {
     /// Bad input at a known place.
-    pub fn input(place: impl Into<Place>, reason: impl Into<String>) -> Self {
+    pub fn input(place: impl Into<Place>, reason: impl Into<Reason>) -> Self {
         Self::Input { place: place.into(), reason: reason.into() }
     }
 
@@ -55,6 +56,78 @@ impl Error {
     /// A parameter outside its range.
     pub fn parameter(name: &'static str, reason: impl Into<String>) -> Self {
         Self::Parameter { name, reason: reason.into() }
+    }
+
+    /// The error in one line, where `spell` says what users call the parameter of an id.
+    pub fn spelled(&self, spell: impl Fn(&str) -> String) -> String {
+        match self {
+            Self::Input { place, reason } => format!("{place}: {}", reason.spelled(spell)),
+            Self::Parameter { name, reason } => format!("{}: {reason}", spell(name)),
+            Self::GivenUp(reason) => reason.spelled(spell),
+            Self::Io { .. } | Self::Data(_) => self.to_string(),
+        }
+    }
+}
+
+/// What is wrong, in words among which parameters may stand by their ids: whoever shows it spells them as its users do. It is
+/// displayed with the command's options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Words(Cow<'static, str>),
+    Parameter(Cow<'static, str>),
+}
+
+impl Reason {
+    /// Goes on in words.
+    pub fn words(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+        self.0.push(Part::Words(words.into()));
+        self
+    }
+
+    /// Goes on with the name of a parameter, given by its id.
+    pub fn parameter(mut self, id: impl Into<Cow<'static, str>>) -> Self {
+        self.0.push(Part::Parameter(id.into()));
+        self
+    }
+
+    /// Goes on with another reason.
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// The whole, where `spell` says what users call the parameter of an id.
+    pub fn spelled(&self, spell: impl Fn(&str) -> String) -> String {
+        let part = |part: &Part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Parameter(id) => Cow::Owned(spell(id)),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spelled(|id| match id {
+            // The command has one option for both.
+            "tree-format" => "--tree=FORMAT".into(),
+            id => format!("--{id}"),
+        }))
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(words: &str) -> Self {
+        Self::from(words.to_owned())
+    }
+}
+
+impl From<String> for Reason {
+    fn from(words: String) -> Self {
+        Self(vec![Part::Words(words.into())])
     }
 }
 
@@ -94,5 +167,22 @@ impl fmt::Display for Place {
             write!(f, ":{number}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_spelled_by_whoever_shows_them() {
+        let reason =
+            Reason::from("a larger ").parameter("min-support").words(" or --dashes").parameter("tree-format");
+        assert_eq!(reason.to_string(), "a larger --min-support or --dashes--tree=FORMAT");
+        let error = Error::input("file", reason);
+        let spelled = error.spelled(|id| id.replace('-', "_"));
+        assert_eq!(spelled, "file: a larger min_support or --dashestree_format");
+        let error = Error::parameter("cost", "must be above 0");
+        assert_eq!(error.spelled(|_| "C".into()), "C: must be above 0");
     }
 }

@@ -21,7 +21,7 @@ use super::params::{Machine, Plan};
 use super::run::Mark;
 use crate::data::{ClassWeights, Labels};
 use crate::digest::digest;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::files;
 use crate::model::Round;
 use crate::space::{Candidate, FeatureSpace};
@@ -135,7 +135,7 @@ impl Checkpoint {
         space: &dyn FeatureSpace,
         labels: &Labels,
     ) -> Result<(Self, Option<Saved>)> {
-        let here = |reason: String| Error::input(path.display().to_string().as_str(), reason);
+        let here = |reason: Reason| Error::input(path.display().to_string().as_str(), reason);
         files::check_writable(path)?;
         if path.metadata().is_ok_and(|what| !what.is_file()) {
             return Err(here("a checkpoint must be an ordinary file".into()));
@@ -156,7 +156,7 @@ impl Checkpoint {
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(Error::io(path.display(), e)),
         };
-        let found = file.map(|file| parse(&file)).transpose().map_err(here)?;
+        let found = file.map(|file| parse(&file)).transpose().map_err(|reason| here(reason.into()))?;
         if let Some((header, _)) = &found {
             let differs = made.differs(&header.made, &header.progress);
             differs.map_or(Ok(()), |reason| Err(here(reason)))?;
@@ -317,12 +317,14 @@ fn settings(machine: &Machine, plan: &Plan, space: &dyn FeatureSpace) -> Vec<(St
 
 impl Made {
     /// Why a run made with this cannot go on from a checkpoint made with `other`; values are not compared.
-    fn differs(&self, other: &Self, progress: &Progress) -> Option<String> {
+    fn differs(&self, other: &Self, progress: &Progress) -> Option<Reason> {
         if self.program != other.program {
-            return Some(format!("the checkpoint was made by {}, not {}", other.program, self.program));
+            return Some(
+                format!("the checkpoint was made by {}, not {}", other.program, self.program).into(),
+            );
         }
         if let Some(what) = self.data.differs(&other.data) {
-            return Some(format!("the checkpoint is for other data: {what}"));
+            return Some(format!("the checkpoint is for other data: {what}").into());
         }
         let names = other.settings.iter().chain(&self.settings).map(|(name, _)| name);
         let value = |settings: &[(String, String)], name: &str| {
@@ -335,31 +337,32 @@ impl Made {
         // What candidates there are follows from data and settings, so that this should never be.
         let (theirs, ours) = (other.data.candidates, self.data.candidates);
         if theirs != ours {
-            return Some(format!("the checkpoint is for {theirs} candidates, not {ours}"));
+            return Some(format!("the checkpoint is for {theirs} candidates, not {ours}").into());
         }
         self.rules.differs(&other.rules, progress)
     }
 }
 
 /// How an option differs from what it was.
-fn option(name: &str, made: Option<String>, now: Option<String>) -> Option<String> {
-    let made_with = match (&made, &now) {
+fn option(name: &str, made: Option<String>, now: Option<String>) -> Option<Reason> {
+    let (with, values) = match (&made, &now) {
         (made, now) if made == now => return None,
-        (Some(made), Some(now)) => format!("with --{name} {made}, not {now}"),
-        (Some(made), None) if made.is_empty() => format!("with --{name}, not without it"),
-        (Some(made), None) => format!("with --{name} {made}, not without it"),
-        (None, _) => format!("without --{name}, not with it"),
+        (Some(made), Some(now)) => ("with ", format!(" {made}, not {now}")),
+        (Some(made), None) if made.is_empty() => ("with ", ", not without it".into()),
+        (Some(made), None) => ("with ", format!(" {made}, not without it")),
+        (None, _) => ("without ", ", not with it".into()),
     };
-    Some(format!("the checkpoint was made {made_with}"))
+    Some(Reason::from("the checkpoint was made ").words(with).parameter(name.to_owned()).words(values))
 }
 
 impl Rules {
     /// Why the rounds made under `other` rules would not all have been the same under these.
-    fn differs(&self, other: &Self, progress: &Progress) -> Option<String> {
+    fn differs(&self, other: &Self, progress: &Progress) -> Option<Reason> {
         let made = progress.rounds.len();
         let shown = |value: Option<f64>| value.map(|value| value.to_string());
-        let later = |name: &str, reason: String| {
-            format!("{reason}: a run goes on only with a {name} that would not have ended it before")
+        let later = |name: &'static str, reason: Reason| {
+            let only_with = reason.words(": a run goes on only with a ").parameter(name);
+            only_with.words(" that would not have ended it before")
         };
         // Where a number of features is wanted, the gap also decides how exactly some problems are solved.
         let narrower = self.gap.zip(other.gap).is_some_and(|(new, old)| new < old) && self.features.is_none();
@@ -369,7 +372,7 @@ impl Rules {
                 let text = |k: Option<usize>| k.map(|k| k.to_string());
                 let reason = option("features", text(other.features), text(self.features))?;
                 return Some(match more {
-                    true => format!("{reason}: its last block was made smaller for that number"),
+                    true => reason.words(": its last block was made smaller for that number"),
                     false => reason,
                 });
             }
@@ -377,15 +380,16 @@ impl Rules {
         if self.gap != other.gap && !narrower {
             let reason = option("gap", shown(other.gap), shown(self.gap))?;
             let wider = self.gap.is_some() && other.gap.is_some() && self.features.is_none();
-            return Some(if wider { later("--gap", reason) } else { reason });
+            return Some(if wider { later("gap", reason) } else { reason });
         }
         // 0 switches the rule off.
         if self.tol > other.tol {
-            return Some(later("--tol", option("tol", shown(Some(other.tol)), shown(Some(self.tol)))?));
+            return Some(later("tol", option("tol", shown(Some(other.tol)), shown(Some(self.tol)))?));
         }
         if self.max_rounds != other.max_rounds && self.max_rounds <= made {
             let now = self.max_rounds;
-            return Some(format!("the checkpoint has {made} rounds already: --max-rounds {now} is too few"));
+            let already = Reason::from(format!("the checkpoint has {made} rounds already: "));
+            return Some(already.parameter("max-rounds").words(format!(" {now} is too few")));
         }
         None
     }

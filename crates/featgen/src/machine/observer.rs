@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::model::Round;
 
 /// Gets every round as it ends. To end a run early, set the flag of [`Machine::interrupt`](crate::Machine::interrupt).
@@ -14,7 +14,7 @@ pub trait Observer: Send {
     fn resumed(&mut self, _rounds: &[Round]) {}
 
     /// The run ends, since the search for further features was given up.
-    fn given_up(&mut self, _reason: &str) {}
+    fn given_up(&mut self, _reason: &Reason) {}
 
     /// The checkpoint was written to this file.
     fn saved(&mut self, _path: &Path) {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 
 /// Values that one worst case may read before it ends with an error, unless told otherwise: some minutes to an hour.
 ///
@@ -50,11 +50,12 @@ pub(super) struct Work<'a> {
     most: u64,
     done: AtomicU64,
     /// What a user can do about a search that is too long.
-    advice: &'static str,
+    advice: Reason,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(most: u64, watch: Option<&'a Watch>, advice: &'static str) -> Self {
+    pub(super) fn new(most: u64, watch: Option<&'a Watch>, advice: impl Into<Reason>) -> Self {
+        let advice = advice.into();
         Self { watch, most, done: AtomicU64::new(0), advice }
     }
 
@@ -71,10 +72,10 @@ impl<'a> Work<'a> {
             watch.read.store(done, Ordering::Relaxed);
         }
         if done > self.most {
-            let (most, advice) = (self.most, self.advice);
-            return Err(Error::GivenUp(format!(
-                "the search for the best features was given up after reading {most} values; {advice}"
-            )));
+            let most = self.most;
+            let reason =
+                format!("the search for the best features was given up after reading {most} values; ");
+            return Err(Error::GivenUp(Reason::from(reason).and(self.advice.clone())));
         }
         Ok(())
     }

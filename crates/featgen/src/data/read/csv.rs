@@ -10,7 +10,7 @@ use super::source::Source;
 use super::spellings::Spellings;
 use super::{number, quoted};
 use crate::data::{Columns, Dense, Labels, Layout, Names};
-use crate::error::{Error, Place, Result, reserve};
+use crate::error::{Error, Place, Reason, Result, reserve};
 
 /// Where labels stand.
 #[derive(Clone, Copy)]
@@ -328,7 +328,7 @@ impl Header {
 }
 
 /// The position of the label column: by name, else by number.
-fn find_label(names: &[String], label: Label<'_>) -> Result<Option<usize>, String> {
+fn find_label(names: &[String], label: Label<'_>) -> Result<Option<usize>, Reason> {
     let mut shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
     if names.len() > NAMES_SHOWN {
         shown.push_str(", ...");
@@ -336,7 +336,8 @@ fn find_label(names: &[String], label: Label<'_>) -> Result<Option<usize>, Strin
     let Some(wanted) = label.column else {
         return match label.required {
             true => {
-                Err(format!("a table: say which column holds the labels (--label); the columns are {shown}"))
+                let which = Reason::from("a table: say which column holds the labels (").parameter("label");
+                Err(which.words(format!("); the columns are {shown}")))
             }
             false => Ok(None),
         };
@@ -344,7 +345,7 @@ fn find_label(names: &[String], label: Label<'_>) -> Result<Option<usize>, Strin
     let numbered = || wanted.parse::<usize>().ok().filter(|k| (1..=names.len()).contains(k)).map(|k| k - 1);
     match names.iter().position(|name| name == wanted).or_else(numbered) {
         None if label.required => {
-            Err(format!("no column {}; the columns are {shown}", quoted(wanted.as_bytes())))
+            Err(format!("no column {}; the columns are {shown}", quoted(wanted.as_bytes())).into())
         }
         found => Ok(found),
     }

@@ -31,7 +31,7 @@ use self::source::Format;
 pub(crate) use self::source::Source;
 use super::store::Store;
 use super::{Columns, Dataset, Labels, Names};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::threads;
 
 /// Bytes of text that one task parses, and values of a table or an array in a batch: small enough for what they leave to
@@ -269,7 +269,8 @@ impl Reader {
         let store = self.pool()?.install(|| Store::open(path))?;
         let Dataset { columns, labels, names, .. } = store.into_dataset(source.name())?;
         if labels.is_empty() && self.labels_inside() {
-            return Err(source.error("the store has no labels: they must be given (--labels)"));
+            let missing = Reason::from("the store has no labels: they must be given (").parameter("labels");
+            return Err(source.error(missing.words(")")));
         }
         let names = Some(names).filter(|names| !names.list().is_empty());
         Ok(Table { columns, labels: Some(labels).filter(|labels| !labels.is_empty()), names })
@@ -277,9 +278,8 @@ impl Reader {
 
     fn open_npy(&self, source: Source) -> Result<npy::Array> {
         if self.labels_inside() {
-            return Err(
-                source.error("an array has no labels: they must be given in a file of their own (--labels)")
-            );
+            let missing = Reason::from("an array has no labels: they must be given in a file of their own (");
+            return Err(source.error(missing.parameter("labels").words(")")));
         }
         npy::Array::open(source)
     }

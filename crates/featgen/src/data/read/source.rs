@@ -10,7 +10,7 @@ use super::limits::{self, Limit, Refused, Stored};
 use super::npy;
 use super::pausing::{Pausing, standard_input};
 use crate::data::store;
-use crate::error::{Error, Result, reserve};
+use crate::error::{Error, Reason, Result, reserve};
 
 /// How many bytes at most are looked at to tell what a source holds.
 const HEAD_LIMIT: usize = 1 << 20;
@@ -144,7 +144,7 @@ impl Source {
     }
 
     /// Bad input somewhere in this source.
-    pub(crate) fn error(&self, reason: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, reason: impl Into<Reason>) -> Error {
         Error::input(self.name.as_str(), reason)
     }
 

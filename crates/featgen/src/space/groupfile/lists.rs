@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{Members, colon, for_each_line};
 use crate::data::read::{Source, quoted};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Reason, Result};
 use crate::space::{Groups, Inputs, Tree};
 
 /// Groups, and the lines they stand on.
@@ -16,12 +16,7 @@ pub(super) struct Lists {
 }
 
 /// Reads lists. `most` is how many members a group may have, `hint` what to say where something is no feature.
-pub(super) fn read(
-    source: Source,
-    inputs: &Inputs<'_>,
-    most: Option<usize>,
-    hint: &'static str,
-) -> Result<Lists> {
+pub(super) fn read(source: Source, inputs: &Inputs<'_>, most: Option<usize>, hint: Reason) -> Result<Lists> {
     let file = source.name().to_owned();
     let mut lists = Lists { groups: Groups::over(inputs)?, lines: Vec::new(), file };
     let mut members = Members { hint, ..Members::new(inputs, &lists.file) };

@@ -23,7 +23,7 @@ use std::path::Path;
 use super::tree::TreeBuilder;
 use super::{Groups, Inputs, Tree};
 use crate::data::read::{Source, quoted};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Reason, Result};
 
 /// How a file describes a tree of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -58,8 +58,8 @@ pub fn read_groups(path: impl AsRef<Path>, inputs: &Inputs<'_>, singletons: bool
 
 fn groups_from(mut source: Source, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
     let hint = match recognise(&source.first_line()?) {
-        TreeFormat::Lists => "",
-        _ => "; if the file describes a tree of groups, add --tree",
+        TreeFormat::Lists => "".into(),
+        _ => Reason::from("; if the file describes a tree of groups, add ").parameter("tree"),
     };
     let mut groups = lists::read(source, inputs, Some(super::MOST_MEMBERS), hint)?.groups;
     if singletons {
@@ -115,8 +115,12 @@ fn tree_from(
     let line = source.first_line()?;
     // A list for sure begins with its name or with a number.
     let unsure = format.is_none() && !is_titled(&line) && !line.first().is_some_and(u8::is_ascii_digit);
-    let hint =
-        if unsure { "; if these are no lists of features, say what they are: --tree=FORMAT" } else { "" };
+    let hint = match unsure {
+        true => {
+            Reason::from("; if these are no lists of features, say what they are: ").parameter("tree-format")
+        }
+        false => "".into(),
+    };
     let format = format.unwrap_or_else(|| recognise(&line));
     let read = match format {
         TreeFormat::Lists => return lists::read(source, inputs, None, hint)?.into_tree(inputs, singletons),
@@ -206,7 +210,7 @@ struct Members<'a> {
     inputs: Inputs<'a>,
     file: String,
     /// What may help where something is no feature.
-    hint: &'static str,
+    hint: Reason,
     /// By name; `None` for a name that several have. Made when the first name is met.
     by_name: Option<HashMap<&'a str, Option<u64>>>,
     /// Where a feature beyond the last that occurs was first spoken of.
@@ -215,7 +219,7 @@ struct Members<'a> {
 
 impl<'a> Members<'a> {
     fn new(inputs: &Inputs<'a>, file: &str) -> Self {
-        Self { inputs: *inputs, file: file.to_owned(), hint: "", by_name: None, beyond: None }
+        Self { inputs: *inputs, file: file.to_owned(), hint: "".into(), by_name: None, beyond: None }
     }
 
     fn place(&self, line: u64, at: usize) -> Place {
@@ -223,7 +227,7 @@ impl<'a> Members<'a> {
     }
 
     /// An error at a place of the file.
-    fn error(&self, line: u64, at: usize, reason: impl Into<String>) -> Error {
+    fn error(&self, line: u64, at: usize, reason: impl Into<Reason>) -> Error {
         Error::input(self.place(line, at), reason)
     }
 
@@ -236,7 +240,7 @@ impl<'a> Members<'a> {
         let mut at = start;
         for token in text.as_bytes()[start..].split(|&c| is_blank(c)) {
             if !token.is_empty() {
-                let found = self.token(token).map_err(|reason| reason + self.hint);
+                let found = self.token(token).map_err(|reason| Reason::from(reason).and(self.hint.clone()));
                 let ids = found.map_err(|reason| self.error(line, at, reason))?;
                 if ids.end > self.inputs.dimension() && self.beyond.is_none() {
                     self.beyond = Some(self.place(line, at));

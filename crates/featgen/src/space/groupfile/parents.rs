@@ -92,7 +92,7 @@ impl Edges<'_> {
             // What looks like a list from its beginning was hardly meant to be a group.
             Error::Input { place, reason } if empty => {
                 let child = quoted(child.as_bytes());
-                let reason = format!("{reason}; nor is {child} a group, for no line begins with it");
+                let reason = reason.words(format!("; nor is {child} a group, for no line begins with it"));
                 Error::Input { place, reason }
             }
             other => other,

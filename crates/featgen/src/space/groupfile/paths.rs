@@ -60,7 +60,7 @@ fn place(
         if depth == DEEPEST {
             return Err((
                 at,
-                format!("a path of more than {DEEPEST} levels: --tree=parents takes any depth"),
+                format!("a path of more than {DEEPEST} levels: the format `parents` takes any depth"),
             ));
         }
         depth += 1;

@@ -12,7 +12,7 @@ use super::blocks::Blocks;
 use super::singles::Bounds;
 use super::{Item, PolySpace, ROUNDING};
 use crate::data::{ColumnView, Columns};
-use crate::error::Result;
+use crate::error::{Reason, Result};
 use crate::space::ask::{Residuals, length};
 use crate::space::ranked::RankedRows;
 use crate::space::topb::Tops;
@@ -36,7 +36,9 @@ const FEWEST_TOGETHER: usize = 16;
 /// Rows are read from the first to the last where so many rows, or fewer, have one value of the features at hand.
 const PER_ROW: usize = 4;
 
-const ADVICE: &str = "name the features that may be multiplied with --only";
+fn advice() -> Reason {
+    Reason::from("name the features that may be multiplied with ").parameter("only")
+}
 
 /// Parts that a search is divided into, about, if there is as little room as can be: each goes past all features.
 const MOST_PARTS: u64 = 64;
@@ -120,7 +122,7 @@ impl<'a> Search<'a> {
         taken: &'a [Item],
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &(_, m)| most.max(m));
-        let work = Work::new(space.most_work, space.inputs.watch(), ADVICE);
+        let work = Work::new(space.most_work, space.inputs.watch(), advice());
         let held = Held::Rows(RankedRows::default());
         let weighs = (0..v.rows).map(|row| v.weighs(row)).collect();
         let mut search = Self {

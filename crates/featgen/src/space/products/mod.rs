@@ -31,7 +31,7 @@ use super::work::{MOST_WORK, Work};
 use super::{
     Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings, WorstCase,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 
 /// Factors that a product may have at most.
 pub const MOST_FACTORS: usize = 16;
@@ -66,8 +66,11 @@ struct Known {
 /// Room for rounding between a bound and what it bounds.
 const ROUNDING: f64 = 1e-9;
 
-const ADVICE: &str =
-    "allow a smaller --degree, ask for a larger --min-support, or name few features with --only";
+fn advice() -> Reason {
+    let less = Reason::from("allow a smaller ").parameter("degree");
+    let less = less.words(", ask for a larger ").parameter("min-support");
+    less.words(", or name few features with ").parameter("only")
+}
 
 impl<'a> ProductSpace<'a> {
     /// Products of up to `degree` features of `inputs`, whose values must be within 0 and 1.
@@ -260,7 +263,7 @@ impl FeatureSpace for ProductSpace<'_> {
         let v = ask.residuals(self.inputs.rows())?;
         let taken = self.keys(ask.taken.iter())?;
         let (tops, bounds) = self.score_inputs(v, Tops::new(ask.budget), &taken)?;
-        let work = Work::new(self.most_work, self.inputs.watch(), ADVICE);
+        let work = Work::new(self.most_work, self.inputs.watch(), advice());
         let mut search = Search::new(self, v, &bounds, tops, &taken, &work);
         let products = if self.degree > 1 { search.run()? } else { 0 };
         let named = |found: Vec<Found>| {
