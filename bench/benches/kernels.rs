@@ -52,7 +52,7 @@ fn main() {
 fn score(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, space: &dyn FeatureSpace) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let mut mix = Mix(1);
-    let v: Vec<f64> = (0..space.inputs().rows()).map(|_| mix.real()).collect();
+    let v: Vec<f64> = (0..space.data().rows()).map(|_| mix.real()).collect();
     let none = HashSet::new();
     let ask = Ask::one(&v, 10, &none);
     group.bench_function(name, |b| {

@@ -17,8 +17,8 @@ use featgen::Machine;
 use featgen::data::read::Reader;
 use featgen::operator::Operator;
 use featgen::space::{
-    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Precision, Settings,
-    WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Precision,
+    Settings, WorstCase,
 };
 
 /// A worst case that a machine asked for.
@@ -34,8 +34,8 @@ struct Watched<'a> {
 }
 
 impl FeatureSpace for Watched<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
-        self.space.inputs()
+    fn data(&self) -> &dyn DataFacts {
+        self.space.data()
     }
 
     fn size(&self) -> u128 {

@@ -148,17 +148,29 @@ pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
     ]
 }
 
-/// A part of the dot products of several columns with one vector, which begins where the parts before it left off: with
-/// [`finish_dot`] at the end, each is as [`dot`] gives it, to the bit. Parts are of whole lanes: of a multiple of [`LANES`] rows.
+/// A part of the dot product of a column, which begins where the parts before it left off: with [`finish_dot`] at the end, it is
+/// as [`dot`] gives it, to the bit. Parts are of whole lanes: of a multiple of [`LANES`] rows.
 #[multiversion(targets("x86_64+avx2"))]
-pub(crate) fn add_dots<T: Number, const C: usize>(sums: &mut [Sums; C], columns: [&[T]; C], v: &[f64]) {
-    let (v, _) = v.as_chunks();
-    let columns = columns.map(|x| &x.as_chunks::<LANES>().0[..v.len()]);
-    let mut held = *sums;
-    for (i, v) in v.iter().enumerate() {
-        held = std::array::from_fn(|c| step(held[c], &columns[c][i], v));
+pub(crate) fn add_dot<T: Number>(sums: &mut Sums, x: &[T], v: &[f64]) {
+    let ((x, _), (v, _)) = (x.as_chunks(), v.as_chunks());
+    *sums = x.iter().zip(v).fold(*sums, |sums, (x, v)| step(sums, x, v));
+}
+
+/// The same with four vectors and one reading of the column.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn add_dot4<T: Number>(sums: &mut [Sums; 4], x: &[T], [a, b, c, d]: [&[f64]; 4]) {
+    let ((a, _), (b, _)) = (a.as_chunks(), b.as_chunks());
+    let ((c, _), (d, _)) = (c.as_chunks(), d.as_chunks());
+    let (x, _) = x.as_chunks::<LANES>();
+    let [mut sa, mut sb, mut sc, mut sd] = *sums;
+    for ((((x, a), b), c), d) in x.iter().zip(a).zip(b).zip(c).zip(d) {
+        let x = x.map(Number::wide);
+        sa = step(sa, &x, a);
+        sb = step(sb, &x, b);
+        sc = step(sc, &x, c);
+        sd = step(sd, &x, d);
     }
-    *sums = held;
+    *sums = [sa, sb, sc, sd];
 }
 
 /// The total of partial sums and what is left of a column after its whole lanes.

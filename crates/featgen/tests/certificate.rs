@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::Problem;
 use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
+use featgen::operator::Operator;
 use featgen::space::{
-    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Precision, Settings, WorstCase,
 };
 use featgen::{Error, LinearSpace, Machine, Model, Result};
 
@@ -171,8 +172,8 @@ struct Tiring<'a> {
 }
 
 impl FeatureSpace for Tiring<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
-        self.space.inputs()
+    fn data(&self) -> &dyn DataFacts {
+        self.space.data()
     }
 
     fn size(&self) -> u128 {
@@ -192,6 +193,10 @@ impl FeatureSpace for Tiring<'_> {
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
         self.space.group(candidate)
+    }
+
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        self.space.generate(features)
     }
 
     fn settings(&self) -> Settings {

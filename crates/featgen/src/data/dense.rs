@@ -68,7 +68,7 @@ const NEIGHBOURS: usize = 64;
 const NEIGHBOURS_BYTES: usize = 1 << 24;
 
 /// Rows and columns of a tile of data by columns, which are read once for all outputs: it stays in a near cache. Rows are whole
-/// lanes, see [`kernels::add_dots`].
+/// lanes, see [`kernels::add_dot`].
 const TILE_ROWS: usize = 1 << 9;
 const TILE_COLUMNS: usize = 1 << 5;
 
@@ -175,27 +175,26 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
         let whole = n / kernels::LANES * kernels::LANES;
         for first in (0..width).step_by(TILE_COLUMNS) {
             let columns = first..width.min(first + TILE_COLUMNS);
+            // The sums of a column's outputs are neighbours.
             let mut sums = vec![Sums::default(); outputs * columns.len()];
             for top in (0..whole).step_by(TILE_ROWS) {
                 let rows = top..whole.min(top + TILE_ROWS);
-                let part = |j: usize| &self.column(range.start + j)[rows.clone()];
-                let (fours, rest) = (columns.len() / 4 * 4, columns.end);
-                for (k, sums) in sums.chunks_mut(columns.len()).enumerate() {
-                    let v = &v[k * n..][rows.clone()];
-                    let (together, alone) = sums.as_chunks_mut::<4>();
-                    for (j, sums) in (first..).step_by(4).zip(together) {
-                        kernels::add_dots(sums, [j, j + 1, j + 2, j + 3].map(part), v);
+                let v = |k: usize| &v[k * n..][rows.clone()];
+                for (j, sums) in columns.clone().zip(sums.chunks_mut(outputs)) {
+                    let x = &self.column(range.start + j)[rows.clone()];
+                    let (fours, rest) = sums.as_chunks_mut::<4>();
+                    for (k, sums) in (0..).step_by(4).zip(fours) {
+                        kernels::add_dot4(sums, x, [v(k), v(k + 1), v(k + 2), v(k + 3)]);
                     }
-                    for (j, sum) in (first + fours..rest).zip(alone) {
-                        kernels::add_dots(std::array::from_mut(sum), [part(j)], v);
+                    for (k, sums) in (outputs - rest.len()..).zip(rest) {
+                        kernels::add_dot(sums, x, v(k));
                     }
                 }
             }
-            for (k, sums) in sums.chunks(columns.len()).enumerate() {
-                let v = &v[k * n..][whole..n];
-                for (j, &sums) in columns.clone().zip(sums) {
-                    let rest = &self.column(range.start + j)[whole..];
-                    out[k * width + j] = kernels::finish_dot(sums, rest, v);
+            for (j, sums) in columns.zip(sums.chunks(outputs)) {
+                let rest = &self.column(range.start + j)[whole..];
+                for (k, &sums) in sums.iter().enumerate() {
+                    out[k * width + j] = kernels::finish_dot(sums, rest, &v[k * n..][whole..n]);
                 }
             }
         }

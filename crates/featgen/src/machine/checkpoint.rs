@@ -163,7 +163,7 @@ impl Checkpoint {
         }
         // Last, for it takes a look at all values.
         let interrupted = |_| here("interrupted while the data were compared with it".into());
-        made.data.values = space.inputs().fingerprint().map_err(interrupted)?;
+        made.data.values = space.data().fingerprint().map_err(interrupted)?;
         if found.as_ref().is_some_and(|(header, _)| header.made.data.values != made.data.values) {
             return Err(here(OTHER_VALUES.into()));
         }
@@ -244,19 +244,19 @@ const OTHER_VALUES: &str = "the checkpoint is for other values in the data, or f
 impl Data {
     /// All but the digest of the values.
     fn of(space: &dyn FeatureSpace, machine: &Machine, labels: &Labels) -> Self {
-        let inputs = space.inputs();
+        let data = space.data();
         let bits = |x: Option<&[f64]>| x.map(|x| bytemuck::cast_slice::<f64, u64>(x).to_vec());
         Self {
-            rows: inputs.rows() as u64,
-            features: inputs.dimension(),
-            nonzeros: inputs.columns().nonzeros(),
+            rows: data.rows() as u64,
+            features: data.dimension(),
+            nonzeros: data.nonzeros(),
             candidates: space.size(),
             classes: labels.classes().to_vec(),
             labels: digest((labels.codes(), bits(labels.only_numbers()))),
             weights: digest(bits(labels.weights())),
             kept: digest((machine.kept.ids(), machine.kept.digest())),
             offset: digest(bits(machine.offset.as_deref())),
-            names: inputs.names_digest(),
+            names: data.names_digest(),
             values: 0,
         }
     }

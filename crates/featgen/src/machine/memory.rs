@@ -1,6 +1,7 @@
 //! What a run holds, known before it begins.
 
 use super::params::Machine;
+use crate::data::Labels;
 use crate::error::{Error, Result};
 use crate::space::{FeatureSpace, Footprint};
 use crate::subproblem;
@@ -12,38 +13,33 @@ const VECTORS: u64 = 20;
 const VECTORS_PER_BLOCK: u64 = 5;
 
 impl Machine {
-    /// Bytes that a run takes beside the data: at most, if its searches are [limited](FeatureSpace::limit) as far as they can
-    /// be, and if nothing limits them. Vectors of one number per instance, copies of the columns selected, were they the
-    /// longest of all, and what searches hold.
-    pub fn memory(&self, space: &dyn FeatureSpace) -> Result<[u64; 2]> {
-        let (held, footprint) = self.needs(space)?;
-        Ok([footprint.least, footprint.most].map(|search| held.saturating_add(search)))
-    }
-
-    /// Bytes that a run takes at most beside the data and what searches hold; and what these do.
-    fn needs(&self, space: &dyn FeatureSpace) -> Result<(u64, Footprint)> {
+    /// Bytes that a run takes at most beside the data and what searches hold (vectors of one number per instance and output, copies
+    /// of the columns selected, were they the longest of all, and the solver's matrices); and what searches do.
+    fn needs(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<(u64, Footprint)> {
         let plan = self.check()?;
+        let outputs = self.objective(labels)?.outputs();
         let (selected, blocks) = match (self.features, plan.max_rounds) {
             (Some(features), _) => (features, features.div_ceil(plan.budget)),
             (None, rounds) => (plan.budget.saturating_mul(rounds), rounds),
         };
-        let footprint = space.footprint(selected, 1, self.threads_in_use());
+        let footprint = space.footprint(selected, outputs, self.threads_in_use());
         // Where there is no matrix of all columns, it may come to gradients.
         let has_matrix = (1..=subproblem::WIDEST as u64).contains(&footprint.width);
         let by_gradients = subproblem::is_first_order(&self.solver) || !has_matrix;
         let per_block = if by_gradients { VECTORS_PER_BLOCK } else { 0 };
         let vectors = per_block.saturating_mul(blocks as u64).saturating_add(VECTORS);
-        let vectors = vectors.saturating_mul(8 * space.inputs().rows() as u64);
-        let held = vectors.saturating_add(footprint.columns).saturating_add(hessian(footprint.width));
+        let vectors = vectors.saturating_mul(8 * (outputs * space.data().rows()) as u64);
+        let matrices = hessian(footprint.width).saturating_mul(outputs as u64);
+        let held = vectors.saturating_add(footprint.columns).saturating_add(matrices);
         Ok((held, footprint))
     }
 
     /// Keeps a run within so many bytes beside the data by limiting what its searches hold; an error if that is not enough.
-    pub fn keep_within(&self, bytes: u64, space: &mut dyn FeatureSpace) -> Result<()> {
-        let (held, footprint) = self.needs(space)?;
+    pub fn keep_within(&self, bytes: u64, space: &mut dyn FeatureSpace, labels: &Labels) -> Result<()> {
+        let (held, footprint) = self.needs(space, labels)?;
         let least = held.saturating_add(footprint.least);
         if least > bytes {
-            let rows = space.inputs().rows();
+            let rows = space.data().rows();
             let reason = format!(
                 "a run may need {} beside the data, for {rows} instances, the columns selected and the search; {} is allowed",
                 megabytes(least),

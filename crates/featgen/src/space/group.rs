@@ -6,10 +6,14 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::topb::Tops;
-use super::{Ask, Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
+use super::{
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    WorstCase,
+};
 use crate::data::read::quoted;
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
+use crate::operator::Operator;
 
 /// A group of more features is refused, or in a tree never proposed: it would be fitted as a whole.
 pub const MOST_MEMBERS: usize = 1 << 16;
@@ -283,7 +287,7 @@ impl<'a> GroupSpace<'a> {
 }
 
 impl FeatureSpace for GroupSpace<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
+    fn data(&self) -> &dyn DataFacts {
         &self.inputs
     }
 
@@ -339,6 +343,10 @@ impl FeatureSpace for GroupSpace<'_> {
             scale: self.weight.scale(size),
             range: None,
         })
+    }
+
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        self.inputs.operators(features)
     }
 
     fn settings(&self) -> Settings {

@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::ask::{Residuals, Sums};
 use super::{Feature, Watch};
 use crate::data::{Column, Columns, Dataset, Names};
-use crate::digest::digest;
 use crate::error::{Error, Result};
+use crate::operator::Operator;
 
 /// The columns of a storage, with names where there are any.
 #[derive(Clone, Copy)]
@@ -151,6 +151,11 @@ impl<'a> Inputs<'a> {
         let positions = ids.into_iter().filter_map(|id| self.columns.position(id));
         positions.for_each(|position| marked[position] = true);
         marked
+    }
+
+    /// The columns of `features`, one by one.
+    pub(super) fn operators(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        Ok(self.generate(features)?.into_iter().map(Operator::Column).collect())
     }
 
     /// The columns of `features`.
@@ -319,13 +324,8 @@ impl<'a> Inputs<'a> {
     }
 
     /// The column of the same table that holds the classes.
-    pub(crate) fn label_column(&self) -> Option<String> {
+    pub(super) fn label_column(&self) -> Option<String> {
         self.names.and_then(Names::label).map(str::to_owned)
-    }
-
-    /// A number that stands for all names, and for whether they tell features apart.
-    pub(crate) fn names_digest(&self) -> u64 {
-        digest((self.names(), self.named()))
     }
 
     /// An error that names the culprit if a sum over one of so many columns, counted from position `first`, cannot be computed with.

@@ -3,9 +3,13 @@
 use std::ops::Range;
 
 use super::topb::Tops;
-use super::{Ask, Candidate, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase};
+use super::{
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    WorstCase,
+};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
+use crate::operator::Operator;
 
 /// Every column of a storage is a feature.
 pub struct LinearSpace<'a> {
@@ -31,7 +35,7 @@ impl<'a> From<Inputs<'a>> for LinearSpace<'a> {
 }
 
 impl FeatureSpace for LinearSpace<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
+    fn data(&self) -> &dyn DataFacts {
         &self.inputs
     }
 
@@ -64,6 +68,10 @@ impl FeatureSpace for LinearSpace<'_> {
 
     fn group(&self, candidate: &Candidate) -> Result<Group> {
         Group::alone(candidate)
+    }
+
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        self.inputs.operators(features)
     }
 
     fn settings(&self) -> Settings {

@@ -2,6 +2,7 @@
 
 mod additive;
 mod ask;
+mod facts;
 mod feature;
 mod footprint;
 mod group;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use additive::{AdditiveSpace, MOST_LEVELS};
 pub use ask::Ask;
+pub use facts::DataFacts;
 pub use feature::{Feature, Real, Step, Wave};
 pub(crate) use feature::{id_from_one, ids_from_one};
 pub use footprint::Footprint;
@@ -82,8 +84,8 @@ impl Group {
 ///
 /// Two operations are all the machine needs: find the best-scored candidates, and generate their columns.
 pub trait FeatureSpace: Send + Sync {
-    /// The input features that everything is made of.
-    fn inputs(&self) -> &Inputs<'_>;
+    /// What is to be known of the data, which may be elsewhere.
+    fn data(&self) -> &dyn DataFacts;
 
     /// Number of candidates.
     fn size(&self) -> u128;
@@ -102,9 +104,7 @@ pub trait FeatureSpace: Send + Sync {
     fn group(&self, candidate: &Candidate) -> Result<Group>;
 
     /// The columns of `features` on the training data, in that order; features of one group may come as one operator.
-    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
-        Ok(self.inputs().generate(features)?.into_iter().map(Operator::Column).collect())
-    }
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>>;
 
     /// For each of `features` the others whose columns are the same on the training data, so that nothing tells them apart: the
     /// first `most` of them, in order. Only spaces that propose equal columns once have any.
@@ -126,7 +126,7 @@ pub trait FeatureSpace: Send + Sync {
 
     /// What a user calls `feature`.
     fn name(&self, feature: &Feature) -> String {
-        self.inputs().name(feature)
+        feature.show(|id| self.data().input_name(id))
     }
 }
 

@@ -11,11 +11,12 @@ use std::ops::Range;
 use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
 use super::{
-    Ask, Candidate, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs, MOST_MEMBERS, Precision,
-    Settings, WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs,
+    MOST_MEMBERS, Precision, Settings, WorstCase,
 };
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
+use crate::operator::Operator;
 
 /// A tree, or several, of groups of features. Memory grows with features and groups, however deep they nest.
 #[derive(Debug, Clone)]
@@ -435,7 +436,7 @@ impl<'a> TreeSpace<'a> {
 }
 
 impl FeatureSpace for TreeSpace<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
+    fn data(&self) -> &dyn DataFacts {
         &self.inputs
     }
 
@@ -490,6 +491,10 @@ impl FeatureSpace for TreeSpace<'_> {
             scale: self.weight.scale(node.size),
             range: None,
         })
+    }
+
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        self.inputs.operators(features)
     }
 
     fn settings(&self) -> Settings {

@@ -132,7 +132,7 @@ pub(crate) fn keeps_the_contract(
     what: &str,
 ) {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let rows = space.inputs().rows();
+    let rows = space.data().rows();
     assert!(space.size() >= known.len() as u128, "{what}");
     for v in vs {
         assert_eq!(v.len(), MOST_OUTPUTS * rows, "{what}");

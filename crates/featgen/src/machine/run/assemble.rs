@@ -70,20 +70,20 @@ impl Run<'_> {
         let (bias, kept) = self.free_weights();
         let (mut terms, groups) = self.number_terms();
         self.name_aliases(&mut terms);
-        let inputs = self.space.inputs();
+        let data = self.space.data();
         let kept_ids = self.machine.kept.ids().iter();
         let mut used: Vec<u64> =
             terms.iter().flat_map(|term| term.feature.inputs()).chain(kept_ids).copied().collect();
         used.sort_unstable();
         used.dedup();
-        let named = |id: u64| NamedInput { id, name: inputs.input_name(id) };
+        let named = |id: u64| NamedInput { id, name: data.input_name(id) };
         let loss = self.machine.loss_in_use();
         let has_classes = loss.output() == Output::Classes;
         let classes = if has_classes { self.labels.classes().to_vec() } else { Vec::new() };
         let training = Training {
-            n: inputs.rows() as u64,
-            m: inputs.dimension(),
-            nonzeros: inputs.columns().nonzeros(),
+            n: data.rows() as u64,
+            m: data.dimension(),
+            nonzeros: data.nonzeros(),
             candidates: self.space.size(),
             accuracy: self.fit().accuracy(),
             explained: self.fit().explained(),
@@ -95,7 +95,7 @@ impl Run<'_> {
             parameters: Some(self.machine.parameters(&classes)),
             classes,
             classes_are_text: false,
-            label_column: inputs.label_column(),
+            label_column: data.label_column(),
             space: self.space.settings().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             budget: self.plan.budget,
             cost: self.cost,
@@ -107,8 +107,8 @@ impl Run<'_> {
             certificate,
             stopped,
             training,
-            by_name: inputs.named(),
-            inputs: used.into_iter().filter(|_| inputs.named()).map(named).collect(),
+            by_name: data.named(),
+            inputs: used.into_iter().filter(|_| data.named()).map(named).collect(),
             groups,
             terms,
             rounds: self.rounds,

@@ -51,7 +51,7 @@ impl Machine {
         observer: &mut dyn Observer,
     ) -> Result<Model> {
         let plan = self.check()?;
-        let rows = space.inputs().rows();
+        let rows = space.data().rows();
         if labels.len() != rows {
             return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// The objective for these labels.
-    fn objective(&self, labels: &Labels) -> Result<Box<dyn Objective>> {
+    pub(super) fn objective(&self, labels: &Labels) -> Result<Box<dyn Objective>> {
         let loss = self.loss_in_use();
         if self.loss.is_none() {
             labels.two_classes()?;
@@ -343,8 +343,8 @@ impl Run<'_> {
         };
         let count = self.plan.budget.min(usize::try_from(self.space.size()).unwrap_or(usize::MAX));
         let top = worst.top_at_most(count, &ask, precision);
-        let leak = self.free.leak(&self.d, &v, balanced);
-        let bound = self.objective.lower_bound(&self.d, &v, top, leak);
+        let linear = self.free.linear_term(&self.d, &v, balanced);
+        let bound = self.objective.lower_bound(&self.d, &v, top, linear);
         self.lower_bound = self.lower_bound.max(bound);
         // A bound holds whatever was rounded on the way; so if an objective is below, the objective lost to rounding.
         self.value = self.value.max(self.lower_bound);

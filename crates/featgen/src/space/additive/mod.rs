@@ -22,7 +22,8 @@ use super::footprint::longest;
 use super::group::group_number;
 use super::spec::{LEVELS, POWER, SIGMA, Value};
 use super::{
-    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    WorstCase,
 };
 use crate::data::{Bins, ColumnView, Lanes};
 use crate::digest::digest;
@@ -210,7 +211,7 @@ fn made<T>(column: ColumnView<'_>, make: impl Fn(f64) -> T) -> (Vec<u32>, Vec<T>
 }
 
 impl FeatureSpace for AdditiveSpace<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
+    fn data(&self) -> &dyn DataFacts {
         &self.inputs
     }
 

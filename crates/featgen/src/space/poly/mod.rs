@@ -18,6 +18,7 @@
 //! rare features have the rows read that hold them. Both add up in the same order, to the same last digit.
 
 mod blocks;
+mod room;
 mod search;
 mod singles;
 
@@ -32,10 +33,12 @@ use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::MOST_WORK;
 use super::{
-    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    WorstCase,
 };
 use crate::digest::digest;
 use crate::error::{Error, Result};
+use crate::operator::Operator;
 
 /// The features of the polynomial kernel of degree two.
 pub struct PolySpace<'a> {
@@ -157,7 +160,7 @@ impl<'a> PolySpace<'a> {
 }
 
 impl FeatureSpace for PolySpace<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
+    fn data(&self) -> &dyn DataFacts {
         &self.inputs
     }
 
@@ -208,6 +211,10 @@ impl FeatureSpace for PolySpace<'_> {
         Ok(group)
     }
 
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        self.inputs.operators(features)
+    }
+
     fn settings(&self) -> Settings {
         let (gamma, coef0) = (self.gamma.to_string(), self.coef0.to_string());
         let mut settings = vec![("space", "poly2".into()), ("gamma", gamma), ("coef0", coef0)];
@@ -222,7 +229,7 @@ impl FeatureSpace for PolySpace<'_> {
         let longest = self.most_values();
         let visits = threads as u64 * columns.visit_bytes();
         let [least, most] =
-            search::room(columns, outputs, longest).map(|room| (vectors + visits).saturating_add(room));
+            room::room(columns, outputs, longest).map(|room| (vectors + visits).saturating_add(room));
         Footprint::of_products(least, most, columns.rows(), longest, selected)
     }
 

@@ -9,9 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::blocks::Blocks;
+use super::room::{BATCH_BYTES, Kept, TAKEN, is_dense};
 use super::singles::Bounds;
 use super::{Item, PolySpace, ROUNDING};
-use crate::data::{ColumnView, Columns};
+use crate::data::ColumnView;
 use crate::error::{Reason, Result};
 use crate::space::ask::{Residuals, length};
 use crate::space::ranked::RankedRows;
@@ -21,11 +22,6 @@ use crate::space::work::{DENSE_SPEED, WORTH_REPORTING, Work};
 /// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 1 << 12;
-
-/// Bytes of the features that are taken together, at most, unless one alone has more.
-const BATCH_BYTES: u64 = 1 << 28;
-/// Bytes of a value that is taken: its row and itself.
-const TAKEN: u64 = size_of::<(u32, f64)>() as u64;
 
 /// Dense features that are multiplied with others together.
 const PIVOTS: usize = 64;
@@ -38,53 +34,6 @@ const PER_ROW: usize = 4;
 
 fn advice() -> Reason {
     Reason::from("name the features that may be multiplied with ").parameter("only")
-}
-
-/// Parts that a search is divided into, about, if there is as little room as can be: each goes past all features.
-const MOST_PARTS: u64 = 64;
-
-/// Bytes for the features that a search has at hand, half of them for partners: the least that it can do with, and as many as
-/// it has a use for. `longest` is the largest number of values of a feature.
-pub(super) fn room(columns: &dyn Columns, outputs: usize, longest: u64) -> [u64; 2] {
-    let kept = Kept::of(columns, outputs);
-    let all = kept.bytes(columns.len() as u64, columns.nonzeros());
-    let least = all.div_ceil(MOST_PARTS).max(kept.bytes(1, longest)).max(TAKEN * longest + kept.copy);
-    [least, all.max(BATCH_BYTES)].map(|half| half.saturating_mul(2))
-}
-
-/// How values of partners are kept.
-struct Kept {
-    /// Bytes of a value where they are kept by rows.
-    value: u64,
-    /// Bytes of a feature where all its values are kept as they are.
-    copy: u64,
-    /// Bytes of the sums of a feature as a partner.
-    sums: u64,
-}
-
-/// Bytes of the sums that threads have for a partner and an output: up to two each. Room is made as for so many threads, whatever their
-/// number, so that what is looked at does not depend on it.
-const SUMS: u64 = 2 * 8 * 8;
-
-impl Kept {
-    fn of(columns: &dyn Columns, outputs: usize) -> Self {
-        let sums = SUMS.saturating_mul(outputs as u64);
-        match is_dense(columns) {
-            true => Self { value: 0, copy: 8 * columns.rows() as u64, sums },
-            false => Self { value: RankedRows::value_size(columns.all_ones()), copy: 0, sums },
-        }
-    }
-
-    fn bytes(&self, features: u64, values: u64) -> u64 {
-        let feature = self.copy.saturating_add(self.sums);
-        feature.saturating_mul(features).saturating_add(self.value.saturating_mul(values))
-    }
-}
-
-/// Whether most values are not 0: then features are held as they are, and not by rows.
-fn is_dense(columns: &dyn Columns) -> bool {
-    let all = columns.rows() as u64 * columns.len() as u64;
-    columns.nonzeros() >= all / 2 && !columns.all_ones()
 }
 
 /// The values of a part of the features, in order of rank.
@@ -381,8 +330,8 @@ impl<'a> Search<'a> {
                 let pivot = place as usize - first;
                 let Some(&partners) = partners.get(pivot) else { break };
                 let sums = &mut sums[pivot * width..][..width];
-                self.weigh(row, rows.value(row, at), &mut pulls);
-                read += add_row(rows, row, at, partners as u32, &pulls, sums) as u64;
+                let x = rows.value(row, at);
+                read += self.add_row(rows, (row, x), at, partners as u32, &mut pulls, sums) as u64;
             }
             if read >= WORTH_REPORTING {
                 self.work.add(std::mem::take(&mut read))?;
@@ -412,8 +361,7 @@ impl<'a> Search<'a> {
         let (mut read, mut unreported, mut pulls) = (0, 0, vec![0.0; self.v.outputs]);
         for &(row, x) in column {
             let before = read;
-            self.weigh(row, x, &mut pulls);
-            read += add_row(rows, row, usize::MAX, partners as u32, &pulls, sums);
+            read += self.add_row(rows, (row, x), usize::MAX, partners as u32, &mut pulls, sums);
             unreported += read - before;
             if unreported >= WORTH_REPORTING as usize {
                 self.work.add(std::mem::take(&mut unreported) as u64)?;
@@ -434,10 +382,24 @@ impl<'a> Search<'a> {
         Ok(pairs)
     }
 
-    /// The value of a feature in a row times the residuals there.
-    #[inline]
-    fn weigh(&self, row: u32, x: f64, pulls: &mut [f64]) {
+    /// Adds the value of a feature in a row, times the residuals and what else is in the row, to the sums there: of the places
+    /// below `limit`, among the first `most`. Returns how many they are. `pulls` is room for a number for every output.
+    #[inline(always)]
+    fn add_row(
+        &self,
+        rows: &RankedRows,
+        (row, x): (u32, f64),
+        most: usize,
+        limit: u32,
+        pulls: &mut [f64],
+        sums: &mut [f64],
+    ) -> usize {
+        if self.v.outputs == 1 {
+            let pull = self.v.v[row as usize] * x;
+            return rows.each_below(row, most, limit, |place, x| sums[place] += pull * x);
+        }
         pulls.iter_mut().zip(self.v.of(row as usize)).for_each(|(pull, v)| *pull = v * x);
+        add_to_many(rows, row, most, limit, pulls, sums)
     }
 
     /// Takes the sums of a feature and the one at a place of the part, which become 0, and offers the pair; returns whether
@@ -471,13 +433,15 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Adds `pulls`, of every output, times what is in a row to the sums there: of the places below `limit`, among the first `most`.
-/// Returns how many they are.
-#[inline]
-fn add_row(rows: &RankedRows, row: u32, most: usize, limit: u32, pulls: &[f64], sums: &mut [f64]) -> usize {
-    if let [pull] = *pulls {
-        return rows.each_below(row, most, limit, |place, x| sums[place] += pull * x);
-    }
+/// The same for several outputs.
+fn add_to_many(
+    rows: &RankedRows,
+    row: u32,
+    most: usize,
+    limit: u32,
+    pulls: &[f64],
+    sums: &mut [f64],
+) -> usize {
     rows.each_below(row, most, limit, |place, x| {
         let sums = &mut sums[place * pulls.len()..][..pulls.len()];
         sums.iter_mut().zip(pulls).for_each(|(sum, pull)| *sum += pull * x);
@@ -489,7 +453,8 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::data::{Sparse, Values};
+    use crate::data::{Columns, Sparse, Values};
+    use crate::space::poly::room::room;
     use crate::space::{Ask, Candidate, FeatureSpace, Inputs};
 
     /// Columns of 600 rows, frequent and rare ones: one of them begins with every row.

@@ -29,9 +29,11 @@ use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
 use super::{
-    Ask, Candidate, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings,
+    WorstCase,
 };
 use crate::error::{Error, Reason, Result};
+use crate::operator::Operator;
 
 /// Factors that a product may have at most.
 pub const MOST_FACTORS: usize = 16;
@@ -248,7 +250,7 @@ fn bound(sums: &[[f64; 2]]) -> f64 {
 }
 
 impl FeatureSpace for ProductSpace<'_> {
-    fn inputs(&self) -> &Inputs<'_> {
+    fn data(&self) -> &dyn DataFacts {
         &self.inputs
     }
 
@@ -288,6 +290,10 @@ impl FeatureSpace for ProductSpace<'_> {
             true => Ok(group),
             false => Err(Error::Data(format!("no feature {candidate:?}"))),
         }
+    }
+
+    fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
+        self.inputs.operators(features)
     }
 
     fn settings(&self) -> Settings {
