@@ -17,7 +17,7 @@ fn main() -> featgen::Result<()> {
         "10 of {of} features; the objective is proven to be within {gap:.1} % of the optimum over all of them"
     );
     for term in model.selected() {
-        println!("  feature {:>4}  weight {:+.3}", term.name, term.weight);
+        println!("  feature {:>4}  weight {:+.3}", term.name, term.weight.one());
     }
 
     let path = std::env::temp_dir().join(format!("featgen-example-{}.json", std::process::id()));
@@ -27,7 +27,7 @@ fn main() -> featgen::Result<()> {
     assert_eq!(again.selected(), model.selected());
 
     let decision = again.decision(&test)?;
-    let right = again.truth(&test.labels).map(|truth| again.scores(&decision, &truth).accuracy);
+    let right = again.truth(&test.labels).and_then(|truth| again.scores(&decision, &truth).accuracy);
     println!("{:.1} % of the test data are classified rightly", 100.0 * right.unwrap_or_default());
     Ok(())
 }

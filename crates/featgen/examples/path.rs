@@ -9,7 +9,8 @@ fn main() -> Result<()> {
     let (train, test) = (made.train()?, made.test()?);
     let accuracy = |model: &Model| -> Result<f64> {
         let decision = model.decision(&test)?;
-        Ok(model.truth(&test.labels).map_or(0.0, |truth| model.scores(&decision, &truth).accuracy))
+        let scores = model.truth(&test.labels).map(|truth| model.scores(&decision, &truth));
+        Ok(scores.and_then(|scores| scores.accuracy).unwrap_or(0.0))
     };
 
     // One feature a round: the path then has every number of them.

@@ -15,7 +15,7 @@ fn main() -> featgen::Result<()> {
 
     let model = Machine::new().features(3).fit(&*built.space, &train.labels)?;
     for term in model.selected() {
-        println!("  {:<10}  weight {:+.3}", term.name, term.weight);
+        println!("  {:<10}  weight {:+.3}", term.name, term.weight.one());
     }
     for (factors, weight) in &truth.products {
         let names: Vec<_> = factors.iter().map(|id| (id + 1).to_string()).collect();

@@ -554,9 +554,9 @@ fn strange_checkpoints_are_refused() {
         ("strange", &|h| h["progress"]["cost"] = 15.0.into()),
         ("strange", &|h| h["progress"]["inner_tol"] = 1.0.into()),
         ("strange", &|h| h["progress"]["doublings"] = 1000.into()),
-        ("strange", &|h| h["progress"]["bias"] = Value::Null),
+        ("strange", &|h| h["progress"]["free"] = Value::Null),
         // Numbers that are none of this run would end in a model that nobody can load.
-        ("weights and their objective", &|h| h["progress"]["bias"] = 1e300.into()),
+        ("weights and their objective", &|h| h["progress"]["free"][0] = 1e300.into()),
         ("weights and their objective", &|h| h["progress"]["objective"] = 1e300.into()),
         ("weights and their objective", &|h| h["progress"]["lower_bound"] = 1e300.into()),
         ("strange", &|h| {
@@ -586,7 +586,7 @@ fn strange_checkpoints_are_refused() {
     newer[end..].copy_from_slice(&checksum.to_le_bytes());
     fs::write(&begun.path, newer).unwrap();
     let message = begun.says(begun.fit(&begun.machine));
-    assert_eq!(message, "the checkpoint has version 3; this featgen reads version 2");
+    assert_eq!(message, "the checkpoint has version 4; this featgen reads version 3");
 }
 
 /// Moves the folder away once something is in it.

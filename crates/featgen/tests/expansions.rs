@@ -136,7 +136,7 @@ fn curves_have_points() {
     let space = AdditiveSpace::hik(Inputs::over(&*columns), 20).unwrap();
     let model = problem.machine().fit(&space, &problem.labels()).unwrap();
     for selected in model.selected_groups() {
-        let points = model.curve(&selected);
+        let points = model.curve(&selected, 0);
         assert!(points[0][0] > 0.0 || points[0] == [0.0, 0.0]);
         assert!(points.windows(2).all(|pair| pair[0][0] <= pair[1][0]));
         let top: f64 = selected.terms.iter().map(|term| term.weight.one()).sum();

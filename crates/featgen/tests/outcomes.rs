@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{Design, Loss, Outcome, Storage};
+use common::conic::{Design, Outcome};
+use common::{Loss, Storage};
 use featgen::data::{Labels, Names};
 use featgen::objective::{Kept, LossSpec};
 use featgen::space::{GroupSpace, GroupWeight, Groups, Inputs, PolySpace};
@@ -90,7 +91,10 @@ fn case(seed: u64) -> Case {
         "many hinges" => (of_classes(), Outcome::Hinges(classes, 3)),
         "squared-hinge" => (of_signs(), Outcome::Margin(Loss::SquaredHinge, signs)),
         "logistic" => (of_signs(), Outcome::Margin(Loss::Logistic, signs)),
-        _ => (Labels::from_numbers(times.clone()), Outcome::Cox(times)),
+        _ => (
+            Labels::from_numbers(times.clone()),
+            Outcome::Cox(times, weights.clone().unwrap_or_else(|| vec![1.0; n])),
+        ),
     };
     let groups = match space {
         "groups" => (0..m).collect::<Vec<_>>().chunks(3).map(<[usize]>::to_vec).collect(),
@@ -221,6 +225,10 @@ fn all_outcomes_agree_with_a_conic_solver() {
         let (found, expected) = (model.certificate.objective, case.optimum(case.cost));
         let (rounds, gap) = (model.rounds.len(), model.certificate.gap());
         let away = (found - expected) / expected;
+        // Kept columns may separate the classes, and leave nothing to explain.
+        if expected < 1e-9 && found < 1e-9 {
+            return;
+        }
         assert!(
             away.abs() <= 2.0 * GAP,
             "{case}: {found}, not {expected}: {away:e} away after {rounds} rounds"

@@ -1,8 +1,10 @@
 //! Cox's partial likelihood with Breslow's treatment of ties: times to an event, some of them censored.
 //!
 //! ```text
-//! sum over events i of w_i (log sum over {j: t_j >= t_i} of w_j exp f_j  -  f_i  -  log w_i)
+//! sum over events i of w_i (log sum over {j: t_j >= t_i} of w_j exp f_j  -  f_i  -  min(0, log w_i))
 //! ```
+//!
+//! An instance of weight w counts as if it were there w times; what is taken off for weights below 1 keeps the sum above 0.
 //!
 //! Everything is a running sum over instances in the order of their times. Sums of exponentials are kept with their largest
 //! exponent taken out, so that no decision value makes them overflow or vanish.
@@ -17,6 +19,7 @@ pub(super) const SPEC: LossSpec = LossSpec {
     name: "cox",
     help: "times to an event, negative where only known to be longer: Cox's proportional hazards",
     output: Output::Risk,
+    many_classes: false,
     parameters: &[],
     probabilities: None,
     make: |_| Arc::new(Cox),
@@ -46,7 +49,8 @@ impl Loss for Cox {
         let mut order: Vec<u32> = (0..times.len() as u32).filter(|&i| costs[i as usize] > 0.0).collect();
         order.sort_by(|&a, &b| times[b as usize].abs().total_cmp(&times[a as usize].abs()));
         // Costs are weights times one number, which is not part of the sums over those at risk.
-        let scale = costs.iter().fold(0.0, |most: f64, &cost| most.max(cost));
+        let total = labels.weights().map_or(costs.len() as f64, |weights| weights.iter().sum());
+        let scale = costs.iter().sum::<f64>() / total;
         Ok(Box::new(Partial {
             ends: ends_of_ties(&order, &times),
             event: times.iter().map(|&t| t > 0.0).collect(),
@@ -167,7 +171,7 @@ impl Objective for Partial {
         let mut sum = 0.0;
         for (&i, risk) in self.order.iter().zip(at_risk).filter(|(i, _)| self.event[**i as usize]) {
             let (d, w) = (d[i as usize], self.weights[i as usize]);
-            sum += w * (risk - d - w.ln()).max(0.0);
+            sum += w * (risk - d - w.ln().min(0.0)).max(0.0);
         }
         self.scale * sum
     }

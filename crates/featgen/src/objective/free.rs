@@ -306,25 +306,30 @@ impl Free {
         pairs.map(|(r, v)| each(self.column(r), v)).collect()
     }
 
-    /// How much a bound from the residual `v` at decision values `d` may be too large because `v` is not orthogonal to the free
-    /// columns. Nothing, if it is so exactly; else enough for all models in which no free column moves a decision value by more than
-    /// 10,000 times the largest seen. `balanced` says that the constant is orthogonal without any rounding.
-    pub(crate) fn leak(&self, d: &[f64], v: &[f64], balanced: bool) -> f64 {
+    /// The product of the residual `v` at decision values `d` with all that is not penalised, or more: what a dual bound must give up.
+    /// That is the product with the offset, and nothing for free columns that `v` is orthogonal to. What rounding leaves of these
+    /// counts for all models in which no free column moves a decision value by more than 10,000 times the largest seen.
+    /// `balanced` says that the constant is orthogonal without any rounding.
+    pub(crate) fn linear_term(&self, d: &[f64], v: &[f64], balanced: bool) -> f64 {
+        let relative = rounding::relative(ordered::depth(v.len()) + 8);
+        let of_offset = self.offset.as_ref().map_or(0.0, |offset| {
+            let [product, size] = ordered::sums(v.len(), |i| [offset[i] * v[i], (offset[i] * v[i]).abs()]);
+            product + relative * size
+        });
         if self.width() == 0 || (balanced && self.columns.is_empty()) {
-            return 0.0;
+            return of_offset;
         }
         let most = d.iter().fold(1.0, |most: f64, d| most.max(d.abs()));
-        let relative = rounding::relative(ordered::depth(v.len()) + 8);
         let width = self.width();
-        let mut leak = 0.0;
+        let mut sum = of_offset;
         for (place, (product, size)) in self.products(v).into_iter().zip(self.sizes(v)).enumerate() {
             let column = self.column(place % width);
             if column.is_none() && balanced {
                 continue;
             }
             let largest = column.map_or(1.0, |x| x.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
-            leak += (product.abs() + relative * size) * REACH * most / largest;
+            sum += (product.abs() + relative * size) * REACH * most / largest;
         }
-        leak
+        sum
     }
 }

@@ -11,6 +11,7 @@ pub(super) const SPEC: LossSpec = LossSpec {
     name: "huber",
     help: "numbers, some of which may be far off: squared errors up to delta, absolute ones beyond",
     output: Output::Number,
+    many_classes: false,
     parameters: &[LossParameter {
         name: "delta",
         help: "the error, in the units of the label, from which it counts by its size instead of its square",

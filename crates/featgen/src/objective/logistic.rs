@@ -11,6 +11,7 @@ pub(super) const SPEC: LossSpec = LossSpec {
     name: "logistic",
     help: "two classes, with probabilities: logistic regression",
     output: Output::Classes,
+    many_classes: false,
     parameters: &[],
     probabilities: Some(|d| {
         let p = dual(-d[0]);

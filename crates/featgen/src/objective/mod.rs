@@ -106,11 +106,12 @@ pub trait Objective: Send + Sync {
 
     /// A number below which no weights, on any features, can take the objective with its norm: the best that multiples of the
     /// feasible residual `v` at decision values `d` prove, where `top` is at least the sum of the largest squared scores of `v`,
-    /// and `leak` at least what `v` lacks in feasibility. At least 0.
+    /// and `linear` at least the product of `v` with all that is added to decision values without being penalised: the offset, and
+    /// what is left of free columns. At least 0.
     ///
     /// By Fenchel's equality the conjugate of a convex function is known where the gradient is; towards 0 it is at least linear.
-    fn lower_bound(&self, d: &[f64], v: &[f64], top: f64, leak: f64) -> f64 {
-        bound::by_fenchel(self.value(d), d, v, top, leak)
+    fn lower_bound(&self, d: &[f64], v: &[f64], top: f64, linear: f64) -> f64 {
+        bound::by_fenchel(self.value(d), d, v, top, linear)
     }
 }
 
@@ -161,6 +162,8 @@ pub struct LossSpec {
     pub help: &'static str,
     /// What its decision values say.
     pub output: Output,
+    /// Whether it takes more than two classes.
+    pub many_classes: bool,
     /// Numbers that it may be given.
     pub parameters: &'static [LossParameter],
     /// The probabilities of all classes from the decision values of an instance, if the loss is a likelihood of classes.
@@ -208,6 +211,23 @@ impl LossSpec {
         };
         Ok((self.make)(&self.parameters.iter().map(value).collect::<Vec<f64>>()))
     }
+}
+
+/// What to choose where labels are not two classes, for messages.
+pub(crate) fn for_more_than_two_classes() -> String {
+    let named = |wanted: fn(&LossSpec) -> bool| {
+        let names: Vec<&str> = ALL.iter().filter(|spec| wanted(spec)).map(|spec| spec.name).collect();
+        match names.as_slice() {
+            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            few => few.concat(),
+        }
+    };
+    format!(
+        "for more than two classes choose the loss {}, for numbers {}, for times {}",
+        named(|spec| spec.many_classes),
+        named(|spec| matches!(spec.output, Output::Number | Output::Rate)),
+        named(|spec| spec.output == Output::Risk)
+    )
 }
 
 /// The names of all losses, for messages.

@@ -11,6 +11,7 @@ pub(super) const SPEC: LossSpec = LossSpec {
     name: "poisson",
     help: "counts, or other numbers of at least 0, whose logarithm is predicted: Poisson regression",
     output: Output::Rate,
+    many_classes: false,
     parameters: &[],
     probabilities: None,
     make: |_| Arc::new(Poisson),

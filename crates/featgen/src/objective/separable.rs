@@ -97,7 +97,7 @@ impl<L: PointLoss> Separable<L> {
     }
 
     /// The multiple of `v` that makes the largest bound, about, and surely feasible.
-    pub(super) fn best_multiple(&self, v: &[f64], top: f64) -> f64 {
+    fn best_multiple(&self, v: &[f64], top: f64, linear: f64) -> f64 {
         let mut limit = f64::INFINITY;
         let mut nothing = true;
         for (y, v) in self.by_output(v) {
@@ -112,7 +112,7 @@ impl<L: PointLoss> Separable<L> {
         }
         // As it is, v is feasible; larger multiples must be so with rounding.
         let limit = (limit * (1.0 - 8.0 * UNIT)).max(1.0);
-        bound::best_multiple(limit, top, |kappa| {
+        bound::best_multiple(limit, top, linear, |kappa| {
             self.sums(v, |y, v, cost| {
                 let ratio = ratio(v, cost);
                 let a = self.loss.clamp(kappa * ratio, y);
@@ -123,7 +123,7 @@ impl<L: PointLoss> Separable<L> {
     }
 
     /// A number that is surely not above what the multiple kappa of `v` proves.
-    pub(super) fn bound_at(&self, kappa: f64, v: &[f64], top: f64, leak: f64) -> f64 {
+    pub(super) fn bound_at(&self, kappa: f64, v: &[f64], top: f64, linear: f64) -> f64 {
         let [sum, size] = self.sums(v, |y, v, cost| {
             // Two operations make the ratio; a concave function is smallest at an end of where it may be.
             let a = kappa * v / cost;
@@ -135,7 +135,7 @@ impl<L: PointLoss> Separable<L> {
             [term, term.abs()]
         });
         let operations = ordered::depth(self.costs.len()) + 7 + self.outputs();
-        bound::surely(sum, size, operations, kappa, top, leak)
+        bound::surely(sum, size, operations, kappa, top, linear)
     }
 }
 
@@ -184,7 +184,7 @@ impl<L: PointLoss> Objective for Separable<L> {
         true
     }
 
-    fn lower_bound(&self, _d: &[f64], v: &[f64], top: f64, leak: f64) -> f64 {
-        self.bound_at(self.best_multiple(v, top), v, top, leak).max(0.0)
+    fn lower_bound(&self, _d: &[f64], v: &[f64], top: f64, linear: f64) -> f64 {
+        self.bound_at(self.best_multiple(v, top, linear), v, top, linear).max(0.0)
     }
 }

@@ -12,6 +12,7 @@ pub(super) const SPEC: LossSpec = LossSpec {
     name: "softmax",
     help: "any number of classes, with probabilities: multinomial logistic regression, one set of features for all",
     output: Output::Classes,
+    many_classes: true,
     parameters: &[],
     probabilities: Some(probabilities),
     make: |_| Arc::new(Softmax),
@@ -195,7 +196,7 @@ impl Objective for Multinomial {
         !intercept
     }
 
-    fn lower_bound(&self, _d: &[f64], v: &[f64], top: f64, leak: f64) -> f64 {
+    fn lower_bound(&self, _d: &[f64], v: &[f64], top: f64, linear: f64) -> f64 {
         let n = self.rows();
         let most = (0..n).filter(|&i| self.costs[i] > 0.0);
         let most = most.map(|i| v[self.codes[i] as usize * n + i] / self.costs[i]).fold(0.0, f64::max);
@@ -203,7 +204,7 @@ impl Objective for Multinomial {
             return 0.0;
         }
         let limit = (1.0 / most * (1.0 - 8.0 * UNIT)).max(1.0);
-        let kappa = bound::best_multiple(limit, top, |kappa| {
+        let kappa = bound::best_multiple(limit, top, linear, |kappa| {
             self.sums(v, |cost, s, others| {
                 let (left, mut value, mut slope) = ((1.0 - kappa * s).max(f64::EPSILON), 0.0, 0.0);
                 for a in others.filter(|&a| a > 0.0) {
@@ -223,6 +224,6 @@ impl Objective for Multinomial {
             [cost * (value - each), cost * (value + each)]
         });
         let operations = ordered::depth(n) + 8 + self.classes;
-        bound::surely(sum, size, operations, kappa, top, leak).max(0.0)
+        bound::surely(sum, size, operations, kappa, top, linear).max(0.0)
     }
 }

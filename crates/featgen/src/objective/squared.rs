@@ -11,6 +11,7 @@ pub(super) const SPEC: LossSpec = LossSpec {
     name: "squared",
     help: "numbers: least squares",
     output: Output::Number,
+    many_classes: false,
     parameters: &[],
     probabilities: None,
     make: |_| Arc::new(Squared),

@@ -12,6 +12,7 @@ pub(super) const SPEC: LossSpec = LossSpec {
     name: "squared-hinge",
     help: "classes: the squared hinge loss of support vector machines; more than two are set each against the rest",
     output: Output::Classes,
+    many_classes: true,
     parameters: &[],
     probabilities: None,
     make: |_| Arc::new(SquaredHinge),

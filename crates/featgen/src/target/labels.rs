@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::{Error, Place, Result};
+use crate::objective::for_more_than_two_classes;
 
 /// The label of every instance, as written in the source: one of some classes, or a number.
 ///
@@ -201,8 +202,7 @@ impl Labels {
 
     /// An error if there are more than two classes: often a third is a typing mistake.
     pub(crate) fn two_classes(&self) -> Result<()> {
-        let advice = "for more than two classes choose the loss softmax or squared-hinge, for numbers squared, huber or \
-                      poisson, for times cox";
+        let advice = for_more_than_two_classes();
         if !self.has_classes() {
             let reason = format!("the labels have too many values to be two classes; {advice}");
             return Err(self.useless(&reason));

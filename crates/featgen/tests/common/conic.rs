@@ -100,8 +100,8 @@ pub(crate) enum Outcome {
     /// The class of each of so many, and the loss.
     Softmax(Vec<usize>, usize),
     Hinges(Vec<usize>, usize),
-    /// Times, negative where there was no event.
-    Cox(Vec<f64>),
+    /// Times, negative where there was no event, and how often each instance counts.
+    Cox(Vec<f64>, Vec<f64>),
 }
 
 impl Outcome {
@@ -213,7 +213,8 @@ impl Design<'_> {
                     let sign = |k: usize| if classes[i] == k { 1.0 } else { -1.0 };
                     (0..*count).for_each(|k| program.hinge(cost, decision(i, k, sign(k))));
                 }
-                Outcome::Cox(times) if times[i] > 0.0 => {
+                Outcome::Cox(times, weights) if times[i] > 0.0 => {
+                    constant += cost * weights[i].ln().max(0.0);
                     let at_risk =
                         (0..times.len()).filter(|&j| times[j].abs() >= times[i] && self.costs[j] > 0.0);
                     let beside = |j: usize| {
@@ -221,7 +222,7 @@ impl Design<'_> {
                     };
                     program.exponentials(cost, at_risk.map(beside).collect());
                 }
-                Outcome::Cox(_) => {}
+                Outcome::Cox(..) => {}
             }
         }
         constant

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-mod conic;
+pub(crate) mod conic;
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-pub(crate) use conic::{Design, Outcome, optimum};
+pub(crate) use conic::optimum;
 
 /// The losses, defined a second time, by their formulas.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -17,6 +17,8 @@ use crate::error::{Error, Place, Reason, Result, reserve};
 pub(super) struct Label<'a> {
     /// The column's name, or its number from 1.
     pub(super) column: Option<&'a str>,
+    /// Where labels are times: the column that says whether there was an event, likewise.
+    pub(super) event: Option<&'a str>,
     /// Whether there must be one.
     pub(super) required: bool,
 }
@@ -56,7 +58,7 @@ impl Rows {
     /// The names of the features.
     pub(super) fn names(&self) -> Names {
         let Header { names, label, .. } = &self.header;
-        let features = names.iter().enumerate().filter(|(k, _)| *label != Some(*k));
+        let features = names.iter().enumerate().filter(|(k, _)| !self.header.is_outcome(*k));
         let features = Names::identifying(features.map(|(_, name)| name.clone()).collect());
         match label {
             Some(k) => features.beside_label(names[*k].as_str()),
@@ -80,7 +82,7 @@ impl Rows {
             return Err(fault);
         }
         let cells = self.header.cells();
-        let columns = cells.len() - usize::from(self.header.label.is_some());
+        let columns = cells.len() - self.header.outcome().count();
         let (mut values, mut rows) = (Vec::new(), 0);
         while rows == 0 || (rows * columns.max(1) < most && !(eager && self.pauses())) {
             match self.row(&cells, &mut values) {
@@ -237,6 +239,8 @@ struct Header {
     file: String,
     names: Vec<String>,
     label: Option<usize>,
+    /// Where labels are times: the column that says whether there was an event.
+    event: Option<usize>,
     /// The features that are looked at, by id, where not all are.
     picked: Option<Vec<u64>>,
 }
@@ -259,22 +263,39 @@ impl Header {
             }
             names.push(name.to_owned());
         }
-        let label =
-            find_label(&names, label).map_err(|reason| Error::input(Place::at(&file, line, 1), reason))?;
-        Ok(Self { file, names, label, picked: None })
+        let here = |reason| Error::input(Place::at(&file, line, 1), reason);
+        let event = match label.event {
+            Some(column) if label.required => Some(find(&names, column).map_err(here)?),
+            Some(column) => find(&names, column).ok(),
+            None => None,
+        };
+        let label = find_label(&names, label).map_err(here)?;
+        if event.is_some() && event == label {
+            return Err(Error::parameter("event", "the times are in the same column"));
+        }
+        Ok(Self { file, names, label, event, picked: None })
     }
 
     /// Number of features.
     fn features(&self) -> usize {
-        self.names.len() - usize::from(self.label.is_some())
+        self.names.len() - self.outcome().count()
+    }
+
+    /// The columns that are no features, in order.
+    fn outcome(&self) -> impl Iterator<Item = usize> {
+        let (first, second) = (self.label.min(self.event), self.label.max(self.event));
+        [first, second].into_iter().flatten()
+    }
+
+    fn is_outcome(&self, column: usize) -> bool {
+        self.label == Some(column) || self.event == Some(column)
     }
 
     /// The columns that are looked at, the label's among them.
     fn cells(&self) -> Vec<usize> {
         let Some(ids) = &self.picked else { return (0..self.names.len()).collect() };
-        let column =
-            |id: &u64| *id as usize + usize::from(self.label.is_some_and(|label| label as u64 <= *id));
-        let mut cells: Vec<usize> = ids.iter().map(column).chain(self.label).collect();
+        let column = |id: &u64| self.outcome().fold(*id as usize, |at, own| at + usize::from(own <= at));
+        let mut cells: Vec<usize> = ids.iter().map(column).chain(self.outcome()).collect();
         cells.sort_unstable();
         cells
     }
@@ -294,10 +315,18 @@ impl Header {
             return wrong(found.min(expected), format!("{found} cells where the header has {expected}"));
         }
         reserve(values, cells.len(), &self.file)?;
-        let mut label = None;
+        let (mut label, mut event) = (None, true);
         for (k, cell) in cells.iter().map(|&k| (k, record[k].trim_ascii())) {
             let column = || format!("column {} ({})", k + 1, quoted(self.names[k].as_bytes()));
-            if self.label == Some(k) {
+            if self.event == Some(k) {
+                match truth(cell) {
+                    Some(happened) => event = happened,
+                    None => {
+                        let reason = "does not say whether there was an event: 1 or 0, true or false";
+                        return wrong(k, format!("{}: {} {reason}", column(), quoted(cell)));
+                    }
+                }
+            } else if self.label == Some(k) {
                 match std::str::from_utf8(cell) {
                     Ok("") => return wrong(k, format!("{}: the label is missing", column())),
                     Ok(text) => label = Some((k, text)),
@@ -318,6 +347,15 @@ impl Header {
         }
         // Last, for a row that is refused must leave no label.
         if let Some((k, label)) = label {
+            let censored;
+            let label = match (self.event, label.starts_with('-')) {
+                (Some(_), true) => return wrong(k, format!("a time cannot be {label}: it must be above 0")),
+                (Some(_), false) if !event => {
+                    censored = format!("-{label}");
+                    &censored
+                }
+                _ => label,
+            };
             match labels.resolve(label, line) {
                 Ok(label) => labels.push(label),
                 Err(reason) => return wrong(k, reason.into()),
@@ -327,26 +365,39 @@ impl Header {
     }
 }
 
-/// The position of the label column: by name, else by number.
-fn find_label(names: &[String], label: Label<'_>) -> Result<Option<usize>, Reason> {
-    let mut shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
-    if names.len() > NAMES_SHOWN {
-        shown.push_str(", ...");
+/// Whether a cell says yes or no.
+fn truth(cell: &[u8]) -> Option<bool> {
+    match cell.to_ascii_lowercase().as_slice() {
+        b"1" | b"1.0" | b"true" | b"yes" => Some(true),
+        b"0" | b"0.0" | b"false" | b"no" => Some(false),
+        _ => None,
     }
+}
+
+/// The position of the label column.
+fn find_label(names: &[String], label: Label<'_>) -> Result<Option<usize>, Reason> {
     let Some(wanted) = label.column else {
         return match label.required {
             true => {
                 let which = Reason::from("a table: say which column holds the labels (").parameter("label");
-                Err(which.words(format!("); the columns are {shown}")))
+                Err(which.words(format!("); the columns are {}", some_of(names))))
             }
             false => Ok(None),
         };
     };
+    let found = find(names, wanted);
+    if label.required { found.map(Some) } else { Ok(found.ok()) }
+}
+
+/// The position of a column: by name, else by number.
+fn find(names: &[String], wanted: &str) -> Result<usize, Reason> {
     let numbered = || wanted.parse::<usize>().ok().filter(|k| (1..=names.len()).contains(k)).map(|k| k - 1);
-    match names.iter().position(|name| name == wanted).or_else(numbered) {
-        None if label.required => {
-            Err(format!("no column {}; the columns are {shown}", quoted(wanted.as_bytes())).into())
-        }
-        found => Ok(found),
-    }
+    let found = names.iter().position(|name| name == wanted).or_else(numbered);
+    let missing = || format!("no column {}; the columns are {}", quoted(wanted.as_bytes()), some_of(names));
+    found.ok_or_else(|| missing().into())
+}
+
+fn some_of(names: &[String]) -> String {
+    let more = if names.len() > NAMES_SHOWN { ", ..." } else { "" };
+    names[..names.len().min(NAMES_SHOWN)].join(", ") + more
 }

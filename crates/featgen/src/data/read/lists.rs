@@ -27,22 +27,37 @@ pub(crate) fn read_names(source: Source, features: Option<u64>) -> Result<Names>
 
 /// Reads the weights of so many rows.
 pub(crate) fn read_weights(source: Source, rows: usize) -> Result<Vec<f64>> {
-    let mut lines = TextLines::new(source, "weight");
-    let mut weights = Vec::new();
+    let sound: fn(f64) -> bool = |weight| weight >= 0.0;
+    read_numbers(source, "weight", (sound, "a weight: a finite number of at least 0"), Some(rows))
+}
+
+/// Reads numbers that are added to the decision values of instances, one a line: of so many rows, if it is known how many.
+pub fn read_offsets(path: impl AsRef<Path>, rows: Option<usize>) -> Result<Vec<f64>> {
+    read_numbers(Source::open(path.as_ref())?, "number", (|_| true, "a finite number"), rows)
+}
+
+/// Reads a number a line, each of which must be `sound`, in words and as a test.
+fn read_numbers(
+    source: Source,
+    what: &'static str,
+    sound: (fn(f64) -> bool, &str),
+    rows: Option<usize>,
+) -> Result<Vec<f64>> {
+    let mut lines = TextLines::new(source, what);
+    let mut numbers = Vec::new();
     while let Some((line, text)) = lines.next()? {
-        let Some(weight) = number::parse(text.as_bytes()).filter(|&weight| weight >= 0.0) else {
-            let reason =
-                format!("{} is not a weight: a finite number of at least 0", quoted(text.as_bytes()));
+        let Some(number) = number::parse(text.as_bytes()).filter(|&number| sound.0(number)) else {
+            let reason = format!("{} is not {}", quoted(text.as_bytes()), sound.1);
             return Err(Error::input(Place::at(lines.name(), line, 1), reason));
         };
-        if weights.len() == rows {
-            return Err(lines.error(format!("more than {rows} weights for {rows} instances")));
+        if let Some(rows) = rows.filter(|&rows| rows == numbers.len()) {
+            return Err(lines.error(format!("more than {rows} {what}s for {rows} instances")));
         }
-        weights.push(weight);
+        numbers.push(number);
     }
-    match weights.len() == rows {
-        true => Ok(weights),
-        false => Err(lines.error(format!("{} weights for {rows} instances", weights.len()))),
+    match rows.filter(|&rows| rows != numbers.len()) {
+        None => Ok(numbers),
+        Some(rows) => Err(lines.error(format!("{} {what}s for {rows} instances", numbers.len()))),
     }
 }
 

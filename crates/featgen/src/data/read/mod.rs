@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 pub(crate) use self::batches::Part;
 pub use self::batches::{Batch, Batches};
+pub use self::lists::read_offsets;
 use self::source::Format;
 pub(crate) use self::source::Source;
 use super::store::Store;
@@ -51,6 +52,7 @@ const CHUNK: usize = 1 << 19;
 #[derive(Debug, Clone)]
 pub struct Reader {
     label_column: Option<String>,
+    event_column: Option<String>,
     labels_file: Option<PathBuf>,
     names_file: Option<PathBuf>,
     weights_file: Option<PathBuf>,
@@ -64,6 +66,7 @@ impl Default for Reader {
     fn default() -> Self {
         Self {
             label_column: None,
+            event_column: None,
             labels_file: None,
             names_file: None,
             weights_file: None,
@@ -91,6 +94,13 @@ impl Reader {
     /// The column of a CSV that holds the labels: its name, or its number from 1 if no column is called so.
     pub fn label_column(mut self, column: impl Into<String>) -> Self {
         self.label_column = Some(column.into());
+        self
+    }
+
+    /// Where labels are times: the column of a CSV that says whether there was an event, by 1 and 0 or true and false. Labels of
+    /// instances without one become negative.
+    pub fn event_column(mut self, column: impl Into<String>) -> Self {
+        self.event_column = Some(column.into());
         self
     }
 
@@ -234,7 +244,7 @@ impl Reader {
     }
 
     fn svmlight_options(&self, labelled: bool, dimension: u64) -> Result<svmlight::Options> {
-        if self.label_column.is_some() {
+        if self.label_column.is_some() || self.event_column.is_some() {
             let reason = "only a table has label columns, and this is svmlight text";
             return Err(Error::parameter("label", reason));
         }
@@ -257,7 +267,11 @@ impl Reader {
                 "labels can come from a column or from a file, not from both",
             ));
         }
-        let label = csv::Label { column: self.label_column.as_deref(), required: self.labels_inside() };
+        let label = csv::Label {
+            column: self.label_column.as_deref(),
+            event: self.event_column.as_deref(),
+            required: self.labels_inside(),
+        };
         csv::Rows::open(source, delimiter, label)
     }
 

@@ -223,7 +223,7 @@ mod svmlight {
     #[test]
     fn many_different_labels_are_numbers() {
         // The same label twice, before and after it is known that these are no classes.
-        let values: Vec<f64> = (0..1500).map(|i| f64::from(i * 7 % 1400) / 8.0).collect();
+        let values: Vec<f64> = (0..1500).map(|i| f64::from(i * 11 % 1400) / 8.0).collect();
         let text: String = values.iter().map(|y| format!("{y} 1:1\n")).collect();
         for reader in readers() {
             let labels = read_with(&reader, text.as_str()).unwrap().labels;
