@@ -8,6 +8,7 @@ mod demo;
 mod inspect;
 mod interrupt;
 mod json;
+mod keep;
 mod numbers;
 mod predict;
 mod progress;

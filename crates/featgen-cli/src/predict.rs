@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use featgen::data::Dataset;
-use featgen::data::read::Batch;
+use featgen::data::read::{Batch, read_offsets};
 use featgen::files::WholeFile;
 use featgen::model::{Decisions, Lacking, Predictor, Tally};
 use featgen::objective::{self, Output};
@@ -33,7 +33,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
     let mut lacking = model.lacking(&names, batches.dimension());
     refuse_if_all(&lacking, &source, args)?;
     let predictor = model.predictor(&names, &source);
-    let mut predictions = Predictions::new(&model, &predictor, Sink::new(args)?, args.output_kind);
+    let offset = Offset::read(&model, args)?;
+    let mut predictions = Predictions::new(&model, &predictor, Sink::new(args)?, args.output_kind, offset);
     batches.for_each(predictor.inputs(), |batch| predictions.take(&batch))?;
     if !predictions.has_features {
         lacking = model.lacking_all();
@@ -53,7 +54,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
 /// What is read.
 fn inputs(args: &PredictArgs) -> Vec<(&'static str, &Path)> {
     let labels = args.input.labels().map(|file| ("labels", file));
-    [("the model", &*args.model), ("the data", &*args.data)].into_iter().chain(labels).collect()
+    let offset = args.offset.as_deref().map(|file| ("the offset", file));
+    [("the model", &*args.model), ("the data", &*args.data)].into_iter().chain(labels).chain(offset).collect()
 }
 
 /// The model at the point of its path with as many features as are wanted, or the nearest below.
@@ -84,6 +86,55 @@ fn refuse_if_all(lacking: &Lacking, source: &str, args: &PredictArgs) -> Result<
         n => format!("lacks all {} that the model looks at", plural(n, "feature")),
     };
     Err(Error::input(source, format!("{reason}, {}; --missing-ok predicts all the same", some_of(lacking))))
+}
+
+/// Numbers that are added to decision values.
+struct Offset {
+    file: String,
+    numbers: Option<Vec<f64>>,
+}
+
+impl Offset {
+    /// Of the file that is given. A model that was trained with one should have one.
+    fn read(model: &Model, args: &PredictArgs) -> Result<Self, Error> {
+        let file = args.offset.as_ref().map_or_else(String::new, |file| file.display().to_string());
+        if args.offset.is_some() && model.outputs() > 1 {
+            return Err(Error::parameter(
+                "offset",
+                "only models with one decision value an instance take one",
+            ));
+        }
+        if args.offset.is_none() && model.offset && !args.quiet {
+            crate::note(format_args!(
+                "note: the model was trained with --offset, and predictions are made without one"
+            ));
+        }
+        let numbers = args.offset.as_ref().map(|file| read_offsets(file, None)).transpose()?;
+        Ok(Self { file, numbers })
+    }
+
+    /// Adds the numbers of instances after so many others.
+    fn add(&self, before: usize, decision: &mut [f64]) -> Result<(), Error> {
+        let Some(numbers) = &self.numbers else { return Ok(()) };
+        let Some(own) = numbers.get(before..before + decision.len()) else {
+            let (given, needed) = (numbers.len(), before + decision.len());
+            let reason = format!("{given} numbers for at least {needed} instances");
+            return Err(Error::input(self.file.as_str(), reason));
+        };
+        decision.iter_mut().zip(own).for_each(|(f, offset)| *f += offset);
+        Ok(())
+    }
+
+    /// All instances have come, so many.
+    fn end(&self, rows: usize) -> Result<(), Error> {
+        match &self.numbers {
+            Some(numbers) if numbers.len() != rows => Err(Error::input(
+                self.file.as_str(),
+                format!("{} numbers for {rows} instances", numbers.len()),
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Where predictions go, as they come.
@@ -134,23 +185,42 @@ struct Predictions<'a> {
     has_features: bool,
     /// The classes as they are written.
     classes: Vec<String>,
+    offset: Offset,
     /// Labels that the model can be compared with; `None` once there were others, or none.
     tally: Option<Tally<'a>>,
     labelled: bool,
 }
 
 impl<'a> Predictions<'a> {
-    fn new(model: &'a Model, predictor: &'a Predictor<'a>, sink: Sink, kind: OutputKind) -> Self {
+    fn new(
+        model: &'a Model,
+        predictor: &'a Predictor<'a>,
+        sink: Sink,
+        kind: OutputKind,
+        offset: Offset,
+    ) -> Self {
         let on_terminal = matches!(&sink, Sink::Screen(out) if out.get_ref().is_terminal());
         let shown = |class: &String| if on_terminal { crate::plain(class) } else { class.clone() };
         let classes = model.classes.iter().map(shown).collect();
         let tally = Some(Tally::new(model));
-        Self { model, predictor, sink, kind, n: 0, has_features: false, classes, tally, labelled: false }
+        Self {
+            model,
+            predictor,
+            sink,
+            kind,
+            n: 0,
+            has_features: false,
+            classes,
+            offset,
+            tally,
+            labelled: false,
+        }
     }
 
     /// Writes the predictions of a batch; of a batch that holds an instance without one, those before it.
     fn take(&mut self, batch: &Batch) -> anyhow::Result<()> {
-        let Decisions { values: decision, fault } = self.predictor.decision_of(batch);
+        let Decisions { values: mut decision, fault } = self.predictor.decision_of(batch);
+        self.offset.add(self.n, &mut decision)?;
         self.n += decision.len() / self.model.outputs();
         self.has_features |= batch.has_wanted;
         self.labelled |= !batch.labels.is_empty();
@@ -168,6 +238,7 @@ impl<'a> Predictions<'a> {
     /// How good all predictions are, from data that lack so many features, and whether labels, if there are any, are the
     /// model's classes.
     fn finish(self, missing: usize) -> anyhow::Result<(Quality, bool)> {
+        self.offset.end(self.n)?;
         self.sink.finish()?;
         let known = self.tally.is_some() || !self.labelled;
         let scores = self.tally.map(Tally::scores);

@@ -1,7 +1,7 @@
 //! The space that the user's options describe, over data: features one by one, groups of them, products or curves.
 
 use featgen::Result;
-use featgen::data::Dataset;
+use featgen::data::{Columns, Dataset};
 use featgen::space::spec::{Built, Omitted, Value};
 use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, SpaceSpec, Watch};
 
@@ -16,14 +16,15 @@ pub(crate) struct Chosen<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-/// The space that `args` ask for. `watch` sees its searches.
+/// The space that `args` ask for, over the columns of the data that are not kept. `watch` sees its searches.
 pub(crate) fn chosen<'a>(
     args: &LearningArgs,
+    columns: &'a dyn Columns,
     data: &'a Dataset,
     progress: &Progress,
     watch: &'a Watch,
 ) -> Result<Chosen<'a>> {
-    let inputs = Inputs::new(data).watched(watch);
+    let inputs = Inputs::called(columns, &data.names).watched(watch);
     let mut spec = args.spec()?;
     for (parameter, file) in args.space.files() {
         spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, &inputs)?))?;

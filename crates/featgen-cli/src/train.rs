@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use featgen::data::{Dataset, Labels, store};
+use featgen::data::read::read_offsets;
+use featgen::data::{Columns, Dataset, Except, Labels, store};
 use featgen::machine::Stop;
 use featgen::space::Watch;
 use featgen::{Error, Machine, Model};
@@ -17,7 +18,7 @@ use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 use crate::style::Style;
 use crate::summary;
-use crate::{interrupt, predict, space};
+use crate::{interrupt, keep, predict, space};
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<u8> {
     let start = Instant::now();
@@ -30,10 +31,17 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<u8> {
     let watch = Watch::new(Arc::clone(&interrupted));
     let mut progress = Progress::talking(&args.talk, args.learning.features, &watch);
     let (train, test) = read(args, &progress)?;
-    let mut chosen = space::chosen(&args.learning, &train, &progress, &watch)
+    let kept = keep::kept(args.learning.keep.as_deref(), &train)?;
+    let others = Except::new(&*train.columns, kept.ids().iter().copied());
+    let columns: &dyn Columns = if kept.ids().is_empty() { &*train.columns } else { &others };
+    let mut chosen = space::chosen(&args.learning, columns, &train, &progress, &watch)
         .map_err(|error| with_source(error, &train.source))?;
+    machine = machine.keep(kept);
+    if let Some(file) = &args.learning.offset {
+        machine = machine.offset(read_offsets(file, Some(train.columns.rows()))?);
+    }
     if let Some(Size(bytes)) = args.memory {
-        machine.keep_within(bytes, &mut *chosen.space)?;
+        machine.keep_within(bytes, &mut *chosen.space, &train.labels)?;
     }
     let read = start.elapsed().as_secs_f64();
     progress.counting(chosen.unit());
@@ -78,6 +86,7 @@ fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
         ("the data", Some(args.data.as_path())),
         ("labels", args.input.labels()),
         ("weights", args.weights.as_deref()),
+        ("the offset", args.learning.offset.as_deref()),
         ("names", args.names.as_deref()),
         ("the test data", args.test.as_deref()),
         ("test labels", args.test_labels.as_deref()),

@@ -100,6 +100,7 @@ fn run(folder: &Path, arguments: &str) -> Vec<u8> {
 /// Two classes, told apart by the first two of eight features with values from 0 to 1; the last two are equal.
 fn table(folder: &Path) {
     let (mut svm, mut csv, mut weights) = (String::new(), "y,a,b,c,d,e,f,g,h\n".to_owned(), String::new());
+    let (mut numbers, mut three) = (String::new(), String::new());
     for i in 0..60usize {
         let mut x: Vec<f64> = (0..8).map(|j| ((i * (2 * j + 3) + 5 * j) % 11) as f64 / 11.0).collect();
         x[7] = x[6];
@@ -108,6 +109,8 @@ fn table(folder: &Path) {
         svm += &format!("{}{pairs}\n", if class == "yes" { 1 } else { -1 });
         csv += &format!("{class}{}\n", x.iter().map(|x| format!(",{x}")).collect::<String>());
         weights += &format!("{}\n", 1 + i % 2);
+        numbers += &format!("{}{pairs}\n", x[0] + x[1] + 0.5);
+        three += &format!("{}{pairs}\n", ["low", "middle", "high"][((x[0] + x[1]) * 1.5) as usize % 3]);
     }
     let files = [
         ("data.svm", svm.as_str()),
@@ -118,12 +121,14 @@ fn table(folder: &Path) {
         ("groups.txt", "left: 1 2 3\nright: 4-8\n"),
         ("tree.nwk", "((1,2)left,(3,4)right);\n"),
         ("only.txt", "1 2 7 8\n"),
+        ("numbers.svm", &numbers),
+        ("three.svm", &three),
     ];
     files.into_iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
 }
 
 /// Runs that between them use every space and every option that leaves a trace.
-const RUNS: [&str; 13] = [
+const RUNS: [&str; 20] = [
     "data.svm --test data.svm",
     "data.svm --features 3 --budget 1 --debias 1 --loss logistic",
     "data.svm --max-rounds 3 --tol 0.01 --no-shift --weight balanced",
@@ -137,6 +142,13 @@ const RUNS: [&str; 13] = [
     "data.csv --label y --space gaussian --features 2",
     "data.svm --groups groups.txt --features 1 --singletons",
     "data.svm --groups tree.nwk --tree=newick --group-weight sqrt --features 1",
+    "numbers.svm --loss squared --features 2 --keep 3 --offset weights.txt --test numbers.svm",
+    "numbers.svm --loss huber --delta 0.5 --features 2",
+    "numbers.svm --loss poisson --features 2 --test numbers.svm",
+    "numbers.svm --loss cox --features 2 --test numbers.svm",
+    "three.svm --loss softmax --features 2 --keep 3 --test three.svm",
+    "three.svm --loss squared-hinge --features 2 --space gaussian",
+    "data.svm --loss logistic --features 2 --test data.svm",
 ];
 
 #[test]
@@ -153,7 +165,7 @@ fn the_page_describes_every_key_of_models_and_reports() {
         reports.push((arguments.to_owned(), parse(&report)));
         reports.push((format!("inspect, {arguments}"), parse(&inspected)));
         models.push((arguments.to_owned(), parse(&file)));
-        for data in ["data.svm", "data.csv --label y", "unlabelled.csv"] {
+        for data in ["data.svm", "data.csv --label y", "unlabelled.csv", "numbers.svm", "three.svm"] {
             let quality = run(folder, &format!("predict model.json {data} --json -q"));
             qualities.push((format!("predict {data}"), parse(&quality)));
         }

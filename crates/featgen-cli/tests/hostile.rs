@@ -175,7 +175,7 @@ fn models_that_contradict_themselves_are_refused() {
         assert!(said.starts_with(&format!("in: damaged model: {reason}")), "{said}");
         assert_eq!((said.lines().count(), code), (1, Some(1)));
     };
-    refused(&|m| m["classes"] = serde_json::json!(["+1", "1.0"]), "both classes are `+1`");
+    refused(&|m| m["classes"] = serde_json::json!(["+1", "1.0"]), "two classes are `1.0`");
     let objective = model["certificate"]["objective"].as_f64().unwrap();
     refused(
         &|m| m["certificate"]["lower_bound"] = (objective * 1.001).into(),

@@ -12,6 +12,14 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COLUMN", help_heading = "Input")]
     label: Option<String>,
 
+    /// The column of a CSV file that holds times, for --loss cox
+    #[arg(long, value_name = "COLUMN", requires = "event", conflicts_with = "label", help_heading = "Input")]
+    time: Option<String>,
+
+    /// The column that says whether there was an event at that time: 1 or 0
+    #[arg(long, value_name = "COLUMN", requires = "time", help_heading = "Input")]
+    event: Option<String>,
+
     /// Labels, one a line (for .npy)
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     labels: Option<PathBuf>,
@@ -29,7 +37,10 @@ impl InputArgs {
     /// A reader for further data of the same kind, whose labels are elsewhere.
     pub(crate) fn reader_with_labels(&self, labels: Option<&PathBuf>) -> Reader {
         let mut reader = Reader::new().threads(self.threads);
-        if let Some(column) = &self.label {
+        if let Some(column) = &self.event {
+            reader = reader.event_column(column);
+        }
+        if let Some(column) = self.label.as_ref().or(self.time.as_ref()) {
             reader = reader.label_column(column);
         }
         if let Some(file) = labels {

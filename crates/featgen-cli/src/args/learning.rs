@@ -1,10 +1,12 @@
 //! How the machine is to learn: its options, and the machine that they describe.
 
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use featgen::data::ClassWeights;
+use featgen::objective::{self, Loss, LossSpec};
 use featgen::space::SpaceSpec;
 use featgen::{Error, Machine, subproblem};
 
@@ -34,15 +36,28 @@ pub(crate) struct LearningArgs {
     #[arg(short = 'C', long, value_name = "X", default_value_t = 10.0, allow_negative_numbers = true)]
     cost: f64,
 
-    /// How errors count
-    ///
-    /// With `logistic` the model can predict probabilities.
-    #[arg(long, default_value = "squared-hinge", value_parser = PossibleValuesParser::new(["squared-hinge", "logistic"]))]
-    loss: String,
+    /// How errors count, and with that what labels are [default: squared-hinge, for two classes]
+    #[arg(long, value_parser = one_of(objective::ALL.iter().map(|loss| (loss.name, loss.help))))]
+    loss: Option<String>,
+
+    /// With --loss huber: the error, in the units of the label, from which it counts by its size [default: 1.35]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    delta: Option<f64>,
 
     /// Learn no shift: decision values are 0 where all features are
     #[arg(long)]
     no_shift: bool,
+
+    /// Columns that are always in the model, not penalised and not counted: numbers, names, ranges, or @FILE
+    ///
+    /// Such as `--keep age,sex,7-9`. Features, groups and products are selected among the other columns, for what these leave
+    /// unexplained.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) keep: Option<String>,
+
+    /// A number an instance, one a line, that is added to its decision value
+    #[arg(long, value_name = "FILE")]
+    pub(crate) offset: Option<PathBuf>,
 
     /// How much a class counts, as LABEL=X (may be repeated), or `balanced`
     ///
@@ -107,15 +122,25 @@ impl LearningArgs {
         }
     }
 
+    /// The loss that is asked for; without one, labels must be two classes.
+    fn loss(&self) -> Result<Option<Arc<dyn Loss>>, Error> {
+        let parameters: Vec<(&str, f64)> = self.delta.map(|delta| ("delta", delta)).into_iter().collect();
+        let Some(name) = self.loss.as_deref() else {
+            let reason = "goes with --loss huber";
+            return if parameters.is_empty() { Ok(None) } else { Err(Error::parameter("delta", reason)) };
+        };
+        LossSpec::find(name).map(|spec| spec.make(&parameters)).transpose()
+    }
+
     /// The machine with these settings, checked.
     pub(crate) fn machine(&self) -> Result<Machine, Error> {
         let mut machine = Machine::new()
             .cost(self.cost)
-            .loss(featgen::objective::by_name(&self.loss)?)
             .shift(!self.no_shift)
             .inner_tol(self.inner_tol)
             .solver(&self.solver)
             .class_weights(class_weights(&self.weight)?);
+        machine = given(machine, self.loss()?, Machine::loss);
         machine = given(machine, self.budget, Machine::budget);
         machine = given(machine, self.features, Machine::features);
         machine = given(machine, self.max_rounds, Machine::max_rounds);

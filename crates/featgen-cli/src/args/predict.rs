@@ -48,6 +48,10 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "K")]
     pub(crate) features: Option<usize>,
 
+    /// A number an instance, one a line, that is added to its decision value
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) offset: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
@@ -68,10 +72,10 @@ pub(crate) struct PredictArgs {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum OutputKind {
-    /// The class
+    /// The class; the number, the expected count, or the logarithm of the risk
     Label,
-    /// The decision value: above 0 means the second class
+    /// The decision value: of two classes, above 0 means the second; of more, one each
     Decision,
-    /// The probability of the second class (models trained with --loss logistic)
+    /// The probability of the second class (--loss logistic), or of all (--loss softmax)
     Probability,
 }
