@@ -44,6 +44,19 @@ def _kind(said: dict[str, Any]) -> Kind:
 _SAID = _featgen.describe()
 
 SPACES: dict[str, Kind] = {said["name"]: _kind(said) for said in _SAID["spaces"]}
+#: Losses as the estimators call them: what the engine calls each, and what its decision values say.
+LOSSES: dict[str, tuple[str, str]] = {
+    name.replace("-", "_"): (name, output) for name, output, _ in _SAID["losses"]
+}
+
+
+def losses_for(*outputs: str) -> tuple[str, ...]:
+    """The losses whose decision values say one of these: classes, number, rate or risk."""
+    return tuple(name for name, (_, output) in LOSSES.items() if output in outputs)
+
+
+#: What each loss is for.
+LOSS_HELP: dict[str, str] = {name.replace("-", "_"): help for name, _, help in _SAID["losses"]}
 SOLVERS: list[str] = _SAID["solvers"]
 GROUP_WEIGHTS: list[str] = _SAID["group_weights"]
 TREE_FORMATS: list[str] = _SAID["tree_formats"]

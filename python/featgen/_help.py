@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ._described import SOLVERS, SPACES
+from ._described import LOSS_HELP, SOLVERS, SPACES, losses_for
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -20,10 +20,9 @@ PARAMETERS = """
         ``n_features``, a tenth of it, but at least 1 and at most 50.
     C : float, default=10.0
         Weight of the loss.
-    loss : {{"squared_hinge", "logistic"}}, default="squared_hinge"
-        How errors count.{proba}
-    fit_intercept : bool, default=True
-        Whether an intercept is learned.
+{losses}    keep : list of int or str, default=None
+        Columns that are always in the model, by index or by name: not penalised, and not counted among ``n_features``.
+        Features are selected among the others, for what these leave unexplained.
     space : str or Space, default="linear"
         Where features are searched: <spaces>,
         or an object of :mod:`featgen.spaces` with parameters.
@@ -40,11 +39,15 @@ PARAMETERS = """
         How exactly each round is solved: its relative duality gap.
     gap : float, default=None
         Run until the certified relative gap to the optimum over all features, a number between 0 and 1, is below this.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes.
+""".replace("<spaces>", _quoted(SPACES))
+
+CLASS_WEIGHT = """    class_weight : dict or "balanced", default=None
+        Weights of the classes."""
+
+MORE_PARAMETERS = """
     debias : float, default=None
         Afterwards, refit an l2 model with this C on the selected features only.
-    solver : {{<solvers>}}, default="auto"
+    solver : {<solvers>}, default="auto"
         Solver of the rounds.
     n_jobs : int, default=None
         Threads; None is 1 (or what joblib's context says), -1 all, and never more than there are processors. Results do
@@ -60,22 +63,17 @@ PARAMETERS = """
         data or parameters: only ``debias``, ``n_jobs`` and rules that would not have ended the run earlier may change.
         It serves a single fit: in cross-validation or a grid search, every fit has other data and all but the first
         would be refused.
-""".replace("<spaces>", _quoted(SPACES)).replace("<solvers>", _quoted(SOLVERS))
+""".replace("<solvers>", _quoted(SOLVERS))
 
 ATTRIBUTES = """
     Attributes
     ----------
     selected_ : table
         What was selected, most important first: feature, weight, round, group.
-    coef_ : array or sparse array of shape (1, n_features)
-        Weights of the inputs; sparse where there are more than a million. Where the space makes features, their weights
-        in the order of :meth:`get_feature_names_out`; where it learns curves, the weights of their parts.
-    feature_importances_ : array of shape (n_features,)
+{classes}    feature_importances_ : array of shape (n_features,)
         For each input, the length of the vector of the weights of all features made of it.
-    intercept_ : array of shape (1,)
-        The intercept.
-    classes_ : array of shape (2,)
-        The two classes.
+    kept_ : dict
+        The columns that were kept, with their weights.
     objective_, lower_bound_, gap_ : float
         The certificate: no weights on any features of the space have an objective below ``lower_bound_``; ``gap_`` is
         the difference, relative to the objective.
@@ -100,3 +98,46 @@ ATTRIBUTES = """
     feature_names_in_ : array of str
         Their names, if the training data had names.
 """
+
+_COEF = """Weights of the inputs; sparse where there are more than a million. Where the space makes features, their
+        weights in the order of :meth:`get_feature_names_out`; where it learns curves, the weights of their parts.
+"""
+
+CLASS_ATTRIBUTES = f"""    coef_ : array or sparse array of shape (1, n_features), or (n_classes, n_features)
+        {_COEF}    intercept_ : array of shape (1,), or (n_classes,)
+        The intercept of each row of ``coef_``.
+    classes_ : array of shape (n_classes,)
+        The classes.
+"""
+
+ONE_ATTRIBUTES = f"""    coef_ : array of shape (n_features,), or sparse array of shape (1, n_features)
+        {_COEF}    intercept_ : float
+        The intercept.
+"""
+
+
+def _losses(names: Iterable[str], default: str, more: str = "") -> str:
+    """The help of the parameter loss, and of those that belong to it."""
+    names = list(names)
+    delta = """    delta : float, default=1.35
+        With the loss "huber": the error, in the units of y, from which it counts by its size instead of its square.
+"""
+    intercept = """    fit_intercept : bool, default=True
+        Whether an intercept is learned.
+"""
+    each = "".join(f"\n        - {name}: {LOSS_HELP[name]}" for name in names)
+    choice = f"""    loss : {{{_quoted(names)}}}, default="{default}"
+        How errors count.{more}
+        {each}
+"""
+    return choice + delta * ("huber" in names) + intercept
+
+
+CLASS_LOSSES = _losses(
+    losses_for("classes"),
+    "squared_hinge",
+    ' With more than two classes, "logistic" is "softmax". With either, there are probabilities.',
+)
+NUMBER_LOSSES = _losses(losses_for("number", "rate"), "squared")
+TIME_LOSSES = ""
+ALL_LOSSES = _losses(LOSS_HELP, "squared_hinge", " It says what ``y`` is.")

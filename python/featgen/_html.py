@@ -46,14 +46,15 @@ def summary(machine: Machine) -> str:
 
 def rounds(latest: Sequence[dict[str, Any]]) -> str:
     """A table of rounds."""
-    head = ["round", "selected", "objective", "gap", "accuracy"]
+    fit = "explained" if latest and "explained" in latest[0] else "accuracy"
+    head = ["round", "selected", "objective", "gap", fit]
     rows = (
         [
             f"{round['round']}",
             f"{round['selected']:,}",
             f"{round['objective']:.4g}",
             percent(round["gap"]),
-            f"{100 * round['accuracy']:.2f} %",
+            f"{100 * round[fit]:.2f} %",
         ]
         for round in latest
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, check_array
+from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -25,37 +24,35 @@ from sklearn.utils.validation import (
 )
 
 from . import _featgen, _html, _input, _parameters, spaces
-from ._checks import function, given, integer, level
-from ._columns import check_order, check_present, column_names, kept_columns, product, table
+from ._checks import function, level
+from ._columns import check_order, check_present, column_names, kept_columns, product
 from ._progress import going_on, reporter
+from ._selection import DENSE_LIMIT, Selection, is_fitted
 from ._store import Store
 from ._target import as_text, class_weights, classes_of, numbers_of, sample_weights, times_of
 
 if TYPE_CHECKING:
     from typing import Self
 
-#: Coefficients of more than this many features are kept sparse.
-DENSE_LIMIT = 1_000_000
-
 #: A round counts as solved if its gap is at most this many times ``inner_tol``.
 _INNER_SLACK = 10
-
-
-def is_fitted(machine: Machine) -> bool:
-    return hasattr(machine, "_model")
 
 
 def _selects_inputs(machine: Machine) -> bool:
     return not machine._searched()._generates
 
 
-class Machine(SelectorMixin, BaseEstimator):
-    """What both estimators are: a fit that selects, and what can be known of it."""
+class Machine(Selection, BaseEstimator):
+    """What all estimators are: a fit that selects, and what can be known of it."""
+
+    #: The losses that estimators of this kind take.
+    _losses: tuple[str, ...] = ()
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     classes_: NDArray[Any]
-    intercept_: NDArray[np.float64]
+    coef_: Any
+    intercept_: Any
     rounds_: list[dict[str, Any]]
     n_iter_: int
     n_selected_: int
@@ -71,9 +68,6 @@ class Machine(SelectorMixin, BaseEstimator):
         n_features: int | None = None,
         budget: int | None = None,
         C: float = 10.0,
-        loss: str = "squared_hinge",
-        delta: float = 1.35,
-        fit_intercept: bool = True,
         keep: Any = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
@@ -82,7 +76,6 @@ class Machine(SelectorMixin, BaseEstimator):
         tol: float | None = None,
         inner_tol: float = 1e-4,
         gap: float | None = None,
-        class_weight: dict[Any, float] | str | None = None,
         debias: float | None = None,
         solver: str = "auto",
         n_jobs: int | None = None,
@@ -93,9 +86,6 @@ class Machine(SelectorMixin, BaseEstimator):
         self.n_features = n_features
         self.budget = budget
         self.C = C
-        self.loss = loss
-        self.delta = delta
-        self.fit_intercept = fit_intercept
         self.keep = keep
         self.space = space
         self.groups = groups
@@ -104,7 +94,6 @@ class Machine(SelectorMixin, BaseEstimator):
         self.tol = tol
         self.inner_tol = inner_tol
         self.gap = gap
-        self.class_weight = class_weight
         self.debias = debias
         self.solver = solver
         self.n_jobs = n_jobs
@@ -182,8 +171,8 @@ class Machine(SelectorMixin, BaseEstimator):
         }
         if output != "classes":
             target["numbers"] = times_of(y) if output == "risk" else numbers_of(y)
-            if getattr(self, "class_weight", None) is not None:
-                raise ValueError(f"class_weight: the loss {self.loss!r} has no classes to weigh")
+            if self._class_weight() is not None:
+                raise ValueError(f"class_weight: the loss {options['loss']!r} has no classes to weigh")
             return target, None
         classes, codes = classes_of(y)
         if options["loss"] == "logistic" and len(classes) > 2:
@@ -192,9 +181,12 @@ class Machine(SelectorMixin, BaseEstimator):
         target["classes"] = [as_text(c) for c in classes.tolist()]
         target["text"] = all(isinstance(c, str) for c in classes.tolist())
         target["codes"] = codes
-        target["weights"] = class_weights(self.class_weight, classes.tolist())
-        target["balanced"] = isinstance(self.class_weight, str)
+        target["weights"] = class_weights(self._class_weight(), classes.tolist())
+        target["balanced"] = isinstance(self._class_weight(), str)
         return target, classes
+
+    def _class_weight(self) -> Any:
+        return getattr(self, "class_weight", None)
 
     def _seen(self, X: Any, y: Any) -> tuple[Any, Any, spaces.Inputs]:
         """Data as validation leaves them, and their inputs. Nothing is set: a fit may still fail."""
@@ -290,180 +282,6 @@ class Machine(SelectorMixin, BaseEstimator):
         if short:
             why = f"the run ended because {self._facts['explained']} (stopped_ is {self.stopped_!r})"
             warnings.warn("; ".join([*short, why]), ConvergenceWarning, stacklevel=3)
-
-    # What was selected
-
-    def _searched(self) -> type[spaces.Space]:
-        """The kind of space that was searched or, before a fit, will be: parameters may have changed since."""
-        return spaces.kind(spaces.from_settings(self._facts["space"]) if is_fitted(self) else self.space)
-
-    def _carrying(self) -> NDArray[np.intp]:
-        """The terms that carry weight."""
-        return np.flatnonzero(self._terms["weight"])
-
-    def _coefficients(self) -> Any:
-        """A row of weights for each output."""
-        terms, weights = self._carrying(), self._terms["weights"]
-        space = self._searched()
-        if space._generates or space._learns_curves:
-            return np.ascontiguousarray(weights[terms].T)
-        inputs = [self._terms["inputs"][t][0] for t in terms] + [i for i, _, _ in self._facts["kept"]]
-        kept = np.reshape([weight for _, _, weight in self._facts["kept"]], (-1, weights.shape[1]))
-        return self._over_inputs(inputs, np.concatenate([weights[terms], kept]))
-
-    def _over_inputs(self, inputs: Sequence[int], values: NDArray[np.float64]) -> Any:
-        """Rows as wide as the inputs that have the sums of these values at these places; a row for each column of the values."""
-        count = values.shape[1]
-        shape = (count, self.n_features_in_)
-        columns, rows = np.repeat(np.asarray(inputs, dtype=np.int64), count), np.tile(np.arange(count), len(inputs))
-        matrix = sp.csr_array((values.ravel(), (rows, columns)), shape=shape)
-        return matrix.toarray() if count * self.n_features_in_ <= DENSE_LIMIT else matrix
-
-    @property
-    def feature_importances_(self) -> Any:
-        """How much weight the features made of each input carry: the length of the vector of their weights.
-
-        Of shape (n_features,), or a sparse row where there are more than a million inputs. For ``SelectFromModel`` and
-        ``RFE`` around a space that makes features, with ``importance_getter="feature_importances_"``.
-        """
-        check_is_fitted(self)
-        parts = [
-            (i, self._terms["weight"][t]) for t in self._carrying() for i in set(self._terms["inputs"][t])
-        ]
-        inputs, weights = [i for i, _ in parts], np.array([weight for _, weight in parts], dtype=float)
-        lengths = np.sqrt(self._over_inputs(inputs, weights[:, np.newaxis] ** 2))
-        return lengths if sp.issparse(lengths) else lengths[0]
-
-    def _support(self) -> NDArray[np.int64]:
-        """The inputs that anything selected is made of, in order."""
-        inputs = {i for t in self._carrying() for i in self._terms["inputs"][t]}
-        if not self._searched()._generates:
-            inputs.update(i for i, _, _ in self._facts["kept"])
-        return np.array(sorted(inputs), dtype=np.int64)
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self._support()] = True
-        return mask
-
-    def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Which inputs were selected, or are factors of products selected.
-
-        Parameters
-        ----------
-        indices : bool, default=False
-            Whether to return their indices rather than a mask.
-
-        Returns
-        -------
-        support : array
-            A mask of shape (n_features,), or indices.
-        """
-        check_is_fitted(self)
-        return self._support() if indices else self._get_support_mask()
-
-    def _selection(self) -> dict[str, Any]:
-        """The columns of the table of what was selected."""
-        check_is_fitted(self)
-        curves = self._model.curves()
-        if curves:
-            feature, weight, round, _ = zip(*curves)
-            return {"feature": list(feature), "weight": np.array(weight), "round": np.array(round)}
-        terms = self._carrying()
-        terms = terms[np.argsort(-np.abs(self._terms["weight"][terms]), kind="stable")]
-        columns = {
-            "feature": [self._terms["feature"][t] for t in terms],
-            "weight": self._terms["weight"][terms],
-            "round": self._terms["round"][terms],
-        }
-        if self._terms["weights"].shape[1] > 1:
-            for name, weights in zip(self.classes_.tolist(), self._terms["weights"][terms].T):
-                columns[f"weight of {name}"] = weights
-        if self._terms["groups"]:
-            columns["group"] = [self._terms["groups"][g] for g in self._terms["group"][terms]]
-        return columns
-
-    @property
-    def selected_(self) -> Any:
-        """What was selected, most important first: a table with the columns feature, weight, round and, where there are
-        groups, group.
-
-        A pandas frame where pandas is installed, a polars frame where only polars is, else a dictionary of arrays. A
-        feature that has a curve instead of a weight has here the length of the curve's vector of weights; a feature in
-        several groups has a row for each.
-        """
-        return table(self._selection())
-
-    @property
-    def curves_(self) -> dict[str, NDArray[np.float64]]:
-        """The curve of every feature selected, as points (value of the feature, what it adds to the decision value).
-
-        Empty unless the space learns curves.
-        """
-        check_is_fitted(self)
-        return {feature: points for feature, _, _, points in self._model.curves()}
-
-    @property
-    def path_(self) -> Bunch:
-        """The path of the run, one row per round.
-
-        ``coef`` has the weights of all features that any round used, which ``features`` names, of several classes in the
-        shape (rounds, classes, features); ``intercept``, ``n_features``, ``objective`` and ``lower_bound`` have one value per round.
-        """
-        check_is_fitted(self)
-        path, features = self._model.path(), self._terms["feature"]
-        shape, outputs = (self.n_iter_, len(features)), self._terms["weights"].shape[1]
-        each = path["weights"].reshape(-1, outputs).T
-        coefs = [sp.csr_array((w, path["terms"], path["pointers"]), shape=shape) for w in each]
-        dense = outputs * shape[0] * shape[1] <= DENSE_LIMIT
-        coefs = [coef.toarray() if dense else coef for coef in coefs]
-
-        def column(name: str, kind: type = float) -> NDArray[Any]:
-            return np.array([round[name] for round in self.rounds_], dtype=kind)
-
-        return Bunch(
-            coef=coefs[0] if outputs == 1 else np.stack(coefs, axis=1) if dense else coefs,
-            features=np.array(features, dtype=object),
-            intercept=path["intercepts"][:, 0] if outputs == 1 else path["intercepts"],
-            n_features=column("selected", int),
-            objective=column("objective"),
-            lower_bound=column("lower_bound"),
-        )
-
-    def at(self, n_features: int) -> Self:
-        """The estimator as it was with fewer features, without fitting again.
-
-        Parameters
-        ----------
-        n_features : int
-            How many features (groups, where there are groups). If the path never had so many, the nearest number below
-            is taken, and a warning says which.
-
-        Returns
-        -------
-        estimator : object
-            A fitted copy; this one stays as it is.
-        """
-        check_is_fitted(self)
-        n_features = given("n_features", integer("n_features", n_features))
-        model = self._model.at(n_features)
-        if model is None:
-            fewest = min(round["selected"] for round in self.rounds_)
-            raise ValueError(f"no round had at most {n_features} features: the fewest are {fewest}")
-        point = copy.copy(self)
-        rounds = self.rounds_
-        point._keep(model, getattr(self, "classes_", None))
-        if point.n_selected_ != n_features:
-            warnings.warn(
-                f"the path has no point with {n_features} features: "
-                f"this is the nearest below, with {point.n_selected_}",
-                UserWarning,
-                stacklevel=2,
-            )
-        # The engine's copy does not know how long its rounds took.
-        point.rounds_ = rounds[: point.n_iter_]
-        return point
 
     # Transforming
 

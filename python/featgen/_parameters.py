@@ -13,9 +13,7 @@ from joblib import cpu_count, effective_n_jobs
 
 from . import spaces
 from ._checks import given, integer, one_of, path, real, share, truth
-from ._described import SOLVERS
-
-_LOSSES = {"squared_hinge": "squared-hinge", "logistic": "logistic"}
+from ._described import LOSSES, SOLVERS
 
 
 def options(estimator: Any) -> dict[str, Any]:
@@ -24,8 +22,7 @@ def options(estimator: Any) -> dict[str, Any]:
         "n_features": integer("n_features", estimator.n_features),
         "budget": integer("budget", estimator.budget),
         "cost": real("C", given("C", estimator.C)),
-        "loss": _LOSSES[one_of("loss", estimator.loss, _LOSSES)],
-        "fit_intercept": truth("fit_intercept", estimator.fit_intercept),
+        **_loss(estimator),
         "max_rounds": integer("max_rounds", estimator.max_rounds),
         "tol": real("tol", estimator.tol),
         "inner_tol": real("inner_tol", given("inner_tol", estimator.inner_tol)),
@@ -35,6 +32,22 @@ def options(estimator: Any) -> dict[str, Any]:
         "threads": _threads(estimator.n_jobs),
         "checkpoint": path("checkpoint", estimator.checkpoint),
     }
+
+
+def _loss(estimator: Any) -> dict[str, Any]:
+    """The loss, its parameter, and whether it has an intercept. Survival analysis has one loss and no intercept."""
+    loss = one_of("loss", getattr(estimator, "loss", "cox"), estimator._losses)
+    delta = real("delta", given("delta", getattr(estimator, "delta", 1.35)))
+    return {
+        "loss": LOSSES[loss][0],
+        "delta": delta if loss == "huber" else None,
+        "fit_intercept": truth("fit_intercept", getattr(estimator, "fit_intercept", True)),
+    }
+
+
+def output(loss: str) -> str:
+    """What the decision values of a loss, as the engine calls it, say: classes, number, rate or risk."""
+    return dict(LOSSES.values())[loss]
 
 
 def space(estimator: Any) -> spaces.Space:
@@ -69,7 +82,11 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
     weights = kept.get("class_weight")
     if weights is not None:
         parameters["class_weight"] = weights if weights == "balanced" else dict(zip(classes, weights))
-    losses = {engine: name for name, engine in _LOSSES.items()}
+    if "delta" in kept.get("loss", {}):
+        parameters["delta"] = float(kept["loss"]["delta"])
+    if facts["kept"]:
+        parameters["keep"] = [i for i, _, _ in facts["kept"]]
+    losses = {engine: name for name, (engine, _) in LOSSES.items()}
     return {"C": facts["asked_cost"], "loss": losses[facts["loss"]], **parameters, **_space_from(facts, kept)}
 
 

@@ -56,7 +56,7 @@ def _closed(moving: _Moving) -> Iterator[_Moving]:
 def _line(round: Round) -> str:
     return (
         f"round {round['round']}: {round['selected']} selected, objective {round['objective']:.4g}, "
-        f"gap {percent(round['gap'])}, accuracy {100 * round['accuracy']:.2f} %"
+        f"gap {percent(round['gap'])}, {_fit(round)}"
     )
 
 
@@ -150,3 +150,9 @@ def _in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def _fit(round: dict[str, Any]) -> str:
+    """How well the model of a round fits."""
+    name = "accuracy" if "accuracy" in round else "explained"
+    return f"{name} {100 * round[name]:.2f} %"

@@ -36,7 +36,7 @@ class Store:
     @property
     def y(self) -> NDArray[Any] | None:
         classes, codes = self._store.labels()
-        return as_values(classes)[codes] if classes else None
+        return as_values(classes)[codes] if classes else self._store.numbers()
 
     @property
     def sample_weight(self) -> NDArray[np.float64] | None:

@@ -49,10 +49,14 @@ def times_of(y: Any) -> NDArray[np.float64]:
     if y.dtype.names is None:
         return numbers_of(y)
     if len(y.dtype.names) != 2:
-        raise ValueError(f"y: a structured array of event and time is needed, not of {', '.join(y.dtype.names)}")
+        raise ValueError(
+            f"y: a structured array of event and time is needed, not of {', '.join(y.dtype.names)}"
+        )
     event, time = (y[name] for name in y.dtype.names)
     if event.dtype.kind != "b":
-        raise ValueError(f"y: the first field, {y.dtype.names[0]!r}, must say whether there was an event: True or False")
+        raise ValueError(
+            f"y: the first field, {y.dtype.names[0]!r}, must say whether there was an event: True or False"
+        )
     time = numbers_of(time)
     if (time <= 0).any():
         raise ValueError("y: times must be above 0")

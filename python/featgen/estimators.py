@@ -1,4 +1,4 @@
-"""The estimators: a classifier, a regressor and survival analysis that select their features, and a selector for all of them."""
+"""The estimators: a classifier, a regressor and survival analysis that select their features; and a selector."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from . import _featgen, _parameters, spaces
+from ._described import LOSSES, losses_for
 from ._help import (
     ALL_LOSSES,
     ATTRIBUTES,
@@ -28,7 +29,8 @@ from ._help import (
     PARAMETERS,
     TIME_LOSSES,
 )
-from ._machine import Machine, is_fitted
+from ._machine import Machine
+from ._selection import is_fitted
 from ._store import as_values
 from ._target import times_of
 
@@ -44,8 +46,8 @@ class FGMClassifier(ClassifierMixin, Machine):
     __doc__ = f"""A sparse classifier: the feature generating machine.
 
     Selects few features out of very many, exactly, and certifies how far the result may be from the optimum over all of
-    them. It is a classifier for any number of classes, with one set of features for all and, in a pipeline, a selector for
-    whatever comes after it.
+    them. It is a classifier for any number of classes, with one set of features for all and, in a pipeline, a selector
+    for whatever comes after it.
     {PARAMETERS.format(losses=CLASS_LOSSES)}{CLASS_WEIGHT}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=CLASS_ATTRIBUTES)}
     See Also
     --------
@@ -71,7 +73,53 @@ class FGMClassifier(ClassifierMixin, Machine):
     array([0, 1])
     """
 
-    _losses = ("squared_hinge", "logistic", "softmax")
+    _losses = losses_for("classes")
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        budget: int | None = None,
+        C: float = 10.0,
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        keep: Any = None,
+        space: spaces.Space | str = "linear",
+        groups: Any = None,
+        tree: bool = False,
+        max_rounds: int | None = None,
+        tol: float | None = None,
+        inner_tol: float = 1e-4,
+        gap: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        debias: float | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        super().__init__(
+            n_features=n_features,
+            budget=budget,
+            C=C,
+            keep=keep,
+            space=space,
+            groups=groups,
+            tree=tree,
+            max_rounds=max_rounds,
+            tol=tol,
+            inner_tol=inner_tol,
+            gap=gap,
+            debias=debias,
+            solver=solver,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
+            checkpoint=checkpoint,
+        )
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
 
     def decision_function(
         self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
@@ -98,9 +146,7 @@ class FGMClassifier(ClassifierMixin, Machine):
         # Two classes with an output each have one decision value, as in all of scikit-learn.
         return decision if decision.shape[1] > 2 else decision[:, 1] - decision[:, 0]
 
-    def predict(
-        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
-    ) -> NDArray[Any]:
+    def predict(self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None) -> NDArray[Any]:
         """Classes.
 
         Parameters
@@ -141,7 +187,8 @@ class FGMClassifier(ClassifierMixin, Machine):
         p : array of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return np.exp(self.predict_log_proba(X, n_features, offset))
+        with np.errstate(under="ignore"):
+            return np.exp(self.predict_log_proba(X, n_features, offset))
 
     @available_if(_has_probabilities)
     def predict_log_proba(
@@ -203,7 +250,33 @@ class FGMClassifier(ClassifierMixin, Machine):
 class _OneOutput(Machine):
     """An estimator with one decision value and no classes: its weights are one row."""
 
-    coef_: Any
+    def _set_weights(self) -> None:
+        super()._set_weights()
+        self.intercept_ = float(self.intercept_[0])
+        if not sp.issparse(self.coef_):
+            self.coef_ = self.coef_[0]
+
+
+class FGMRegressor(RegressorMixin, _OneOutput):
+    __doc__ = f"""A sparse regressor: the feature generating machine for numbers and counts.
+    {PARAMETERS.format(losses=NUMBER_LOSSES)}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=ONE_ATTRIBUTES)}
+    See Also
+    --------
+    FGMClassifier : For classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from featgen import FGMRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = FGMRegressor(n_features=4, budget=1, C=100).fit(X, y)
+    >>> sorted(model.get_feature_names_out())
+    ['bmi', 'bp', 's3', 's5']
+    >>> round(model.score(X, y), 2)
+    0.49
+    """
+
+    _losses = losses_for("number", "rate")
 
     def __init__(
         self,
@@ -232,9 +305,6 @@ class _OneOutput(Machine):
             n_features=n_features,
             budget=budget,
             C=C,
-            loss=loss,
-            delta=delta,
-            fit_intercept=fit_intercept,
             keep=keep,
             space=space,
             groups=groups,
@@ -250,36 +320,9 @@ class _OneOutput(Machine):
             callback=callback,
             checkpoint=checkpoint,
         )
-        # Classes have weights; numbers and times have none.
-        del self.class_weight
-
-    def _set_weights(self) -> None:
-        super()._set_weights()
-        self.intercept_ = float(self.intercept_[0])
-        if not sp.issparse(self.coef_):
-            self.coef_ = self.coef_[0]
-
-
-class FGMRegressor(RegressorMixin, _OneOutput):
-    __doc__ = f"""A sparse regressor: the feature generating machine for numbers and counts.
-    {PARAMETERS.format(losses=NUMBER_LOSSES)}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=ONE_ATTRIBUTES)}
-    See Also
-    --------
-    FGMClassifier : For classes.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from featgen import FGMRegressor
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = FGMRegressor(n_features=4, budget=1, C=100).fit(X, y)
-    >>> sorted(model.get_feature_names_out())
-    ['bmi', 'bp', 's3', 's5']
-    >>> round(model.score(X, y), 2)
-    0.48
-    """
-
-    _losses = ("squared", "huber", "poisson")
+        self.loss = loss
+        self.delta = delta
+        self.fit_intercept = fit_intercept
 
     def predict(
         self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
@@ -293,7 +336,8 @@ class FGMRegressor(RegressorMixin, _OneOutput):
         n_features : int, default=None
             Use the point of the path with at most this many features.
         offset : array-like of shape (n_samples,), default=None
-            A number that is added to the decision value of each sample; with the Poisson loss, to the logarithm of the count.
+            A number that is added to the decision value of each sample; with the Poisson loss, to the logarithm of the
+            count.
 
         Returns
         -------
@@ -360,13 +404,92 @@ class FGMSurvival(_OneOutput):
     True
     """
 
-    _losses = ("cox",)
+    _losses = losses_for("risk")
+
+    def predict(
+        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Risks: logarithms of hazards relative to each other. The larger, the sooner the event.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data.
+        n_features : int, default=None
+            Use the point of the path with at most this many features.
+        offset : array-like of shape (n_samples,), default=None
+            A number that is added to the risk of each sample.
+
+        Returns
+        -------
+        risk : array of shape (n_samples,)
+            The risk of each sample.
+        """
+        return self._decision(X, n_features, offset)[:, 0]
+
+    def score(self, X: Any, y: ArrayLike, n_features: int | None = None) -> float:
+        """Concordance: of two samples, how often the one that is known to have had the event first has the larger risk.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
+            Data with the features of the training data.
+        y : structured array of shape (n_samples,), or times
+            Whether there was an event, and when.
+        n_features : int, default=None
+            Use the point of the path with at most this many features: one fit is enough to compare them all.
+
+        Returns
+        -------
+        score : float
+            From 0 to 1; 0.5 is chance. NaN if no two samples can be compared.
+        """
+        risk, times = self.predict(X, n_features), times_of(y)
+        check_consistent_length(risk, times)
+        concordance = self._model.concordance(risk, times)
+        return float("nan") if concordance is None else concordance
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Times are above 0; the sign says that there was no event.
+        tags.target_tags.positive_only = True
+        return tags
+
+
+class FGMSelector(Machine):
+    __doc__ = f"""Selects features for whatever comes after: the feature generating machine without predictions.
+
+    The same engine and parameters as the other estimators, for pipelines in which another model does the rest. The loss
+    says what ``y`` is: classes, numbers, counts or times.
+    {PARAMETERS.format(losses=ALL_LOSSES)}{CLASS_WEIGHT}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=CLASS_ATTRIBUTES)}
+    See Also
+    --------
+    FGMClassifier : The same with predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from featgen import FGMSelector
+    >>> X, y = make_classification(
+    ...     n_samples=300, n_features=1000, n_informative=5, n_redundant=0, shuffle=False, random_state=0
+    ... )
+    >>> model = make_pipeline(FGMSelector(n_features=10, budget=2), RandomForestClassifier(random_state=0))
+    >>> model.fit(X, y).score(X, y)
+    1.0
+    """
+
+    _losses = tuple(LOSSES)
 
     def __init__(
         self,
         n_features: int | None = None,
         budget: int | None = None,
         C: float = 10.0,
+        loss: str = "squared_hinge",
+        delta: float = 1.35,
+        fit_intercept: bool = True,
         keep: Any = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
@@ -375,6 +498,7 @@ class FGMSurvival(_OneOutput):
         tol: float | None = None,
         inner_tol: float = 1e-4,
         gap: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
         debias: float | None = None,
         solver: str = "auto",
         n_jobs: int | None = None,
@@ -401,78 +525,10 @@ class FGMSurvival(_OneOutput):
             callback=callback,
             checkpoint=checkpoint,
         )
-        # There is one loss, without parameters, and no intercept to learn.
-        del self.loss, self.delta, self.fit_intercept
-
-    def predict(
-        self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Risks: logarithms of hazards relative to each other. The larger, the sooner the event.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
-            Data with the features of the training data.
-        n_features : int, default=None
-            Use the point of the path with at most this many features.
-        offset : array-like of shape (n_samples,), default=None
-            A number that is added to the risk of each sample.
-
-        Returns
-        -------
-        risk : array of shape (n_samples,)
-            The risk of each sample.
-        """
-        return self._decision(X, n_features, offset)[:, 0]
-
-    def score(self, X: Any, y: ArrayLike, n_features: int | None = None) -> float:
-        """Concordance: of two samples of which it is known who had the event first, how often that one has the larger risk.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, frame or store of shape (n_samples, n_features)
-            Data with the features of the training data.
-        y : structured array of shape (n_samples,), or times
-            Whether there was an event, and when.
-        n_features : int, default=None
-            Use the point of the path with at most this many features: one fit is enough to compare them all.
-
-        Returns
-        -------
-        score : float
-            From 0 to 1; 0.5 is chance. NaN if no two samples can be compared.
-        """
-        risk, times = self.predict(X, n_features), times_of(y)
-        check_consistent_length(risk, times)
-        concordance = self._model.concordance(risk, times)
-        return float("nan") if concordance is None else concordance
-
-
-class FGMSelector(Machine):
-    __doc__ = f"""Selects features for whatever comes after: the feature generating machine without predictions.
-
-    The same engine and parameters as the other estimators, for pipelines in which another model does the rest. The loss says what
-    ``y`` is: classes, numbers, counts or times.
-    {PARAMETERS.format(losses=ALL_LOSSES)}{CLASS_WEIGHT}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=CLASS_ATTRIBUTES)}
-    See Also
-    --------
-    FGMClassifier : The same with predictions.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from featgen import FGMSelector
-    >>> X, y = make_classification(
-    ...     n_samples=300, n_features=1000, n_informative=5, n_redundant=0, shuffle=False, random_state=0
-    ... )
-    >>> model = make_pipeline(FGMSelector(n_features=10, budget=2), RandomForestClassifier(random_state=0))
-    >>> model.fit(X, y).score(X, y)
-    1.0
-    """
-
-    _losses = ("squared_hinge", "logistic", "softmax", "squared", "huber", "poisson", "cox")
+        self.loss = loss
+        self.delta = delta
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -480,6 +536,15 @@ class FGMSelector(Machine):
             # No classifier, but it learns from classes.
             tags.classifier_tags = ClassifierTags()
         return tags
+
+
+#: The estimator for what decision values say.
+_KINDS: dict[str, type[FGMClassifier] | type[FGMRegressor] | type[FGMSurvival]] = {
+    "classes": FGMClassifier,
+    "number": FGMRegressor,
+    "rate": FGMRegressor,
+    "risk": FGMSurvival,
+}
 
 
 def load(path: str | PathLike[str]) -> FGMClassifier | FGMRegressor | FGMSurvival:
@@ -516,9 +581,11 @@ def load(path: str | PathLike[str]) -> FGMClassifier | FGMRegressor | FGMSurviva
     classes = None
     if facts["output"] == "classes":
         classes = np.array(facts["classes"]) if facts["classes_are_text"] else as_values(facts["classes"])
-    kind = {"classes": FGMClassifier, "number": FGMRegressor, "rate": FGMRegressor, "risk": FGMSurvival}[facts["output"]]
+    kind = {"classes": FGMClassifier, "number": FGMRegressor, "rate": FGMRegressor, "risk": FGMSurvival}[
+        facts["output"]
+    ]
     parameters = _parameters.from_facts(facts, [] if classes is None else classes.tolist())
-    known = kind._get_param_names()
+    known = kind().get_params(deep=False)
     estimator = kind(**{name: value for name, value in parameters.items() if name in known})
     estimator._know(spaces.Inputs(facts["m"], None), by_name=bool(facts["by_name"]))
     estimator._keep(model, classes)

@@ -191,8 +191,10 @@ def weights(model: Machine, ax: Axes | None = None, top: int = 20) -> Axes:
     if model.curves_:
         ax.set_xlabel("length of the curve's weights")
     else:
-        first, second = (_short(str(c), 20) for c in model.classes_.tolist())
-        ax.set_xlabel(f"weight (\N{LEFTWARDS ARROW} {first}, {second} \N{RIGHTWARDS ARROW})", **_AS_IT_IS)
+        ends = _ends(model, 20)
+        sides = f" (\N{LEFTWARDS ARROW} {ends[0]}, {ends[1]} \N{RIGHTWARDS ARROW})" if ends else ""
+        many = model._terms["weights"].shape[1] > 1
+        ax.set_xlabel("length of the weights of all classes" if many else f"weight{sides}", **_AS_IT_IS)
     more = len(values) > len(names)
     ax.set_title(f"{len(names)} largest of {len(values)}" if more else _selected(model))
     return ax
@@ -243,27 +245,44 @@ def curves(model: Machine, ax: Axes | None = None, top: int = 6) -> Axes:
     ax.set_xticks([])
     ax.set_yticks([])
     width, height = 1 / (across + 0.15 * (across - 1)), 1 / (down + 0.45 * (down - 1))
-    low, high = (1.08 * end(0.0, *(end(points[:, 1]) for _, points in found)) for end in (min, max))
+    low, high = (1.08 * end(0.0, *(end(points[:, 1:].ravel()) for _, points in found)) for end in (min, max))
+    many = found[0][1].shape[1] > 2
     panels: list[Axes] = []
     for k, (name, points) in enumerate(found):
         row, column = divmod(k, across)
         place = (1.15 * width * column, 1.45 * height * (down - 1 - row), width, height)
         panel = ax.inset_axes(place, sharey=panels[0] if panels else None)
-        panel.axhspan(0, high, color=_BLUE, alpha=0.12, linewidth=0)
-        panel.axhspan(low, 0, color=_ORANGE, alpha=0.12, linewidth=0)
         panel.axhline(0, color="black", linewidth=0.5)
-        panel.plot(points[:, 0], points[:, 1], color="black", linewidth=1.4)
+        if many:
+            for name_of, values in zip(model.classes_.tolist(), points[:, 1:].T):
+                panel.plot(points[:, 0], values, linewidth=1.4, label=_short(str(name_of), 12))
+        else:
+            panel.axhspan(0, high, color=_BLUE, alpha=0.12, linewidth=0)
+            panel.axhspan(low, 0, color=_ORANGE, alpha=0.12, linewidth=0)
+            panel.plot(points[:, 0], points[:, 1], color="black", linewidth=1.4)
         panel.set_ylim(low, high)
         panel.set_title(_short(name, 26), fontsize=_SMALL + 1, **_AS_IT_IS)
         panel.tick_params(labelsize=_SMALL, labelleft=column == 0)
         panel.locator_params(axis="x", nbins=5)
         panel.spines[["top", "right"]].set_visible(False)
         panels.append(panel)
-    first, second = (_short(str(c), 12) for c in model.classes_.tolist())
+    if many:
+        panels[-1].legend(fontsize=_SMALL)
+    ends = _ends(model, 12)
     ax.set_xlabel("value of the feature", labelpad=18)
-    sides = f"{first} \N{LEFTWARDS ARROW} decision \N{RIGHTWARDS ARROW} {second}"
+    sides = f"{ends[0]} \N{LEFTWARDS ARROW} decision \N{RIGHTWARDS ARROW} {ends[1]}" if ends else "decision value"
     ax.set_ylabel(sides, labelpad=30, **_AS_IT_IS)
     return ax
+
+
+def _ends(model: Machine, width: int) -> list[str] | None:
+    """What small and large decision values mean: two classes; None if that is not two names."""
+    output = model._facts["output"]
+    if output == "risk":
+        return ["later", "sooner"]
+    if output != "classes" or model._terms["weights"].shape[1] > 1:
+        return None
+    return [_short(str(c), width) for c in model.classes_.tolist()]
 
 
 def _axes(ax: Axes | None, height: float = 4.2) -> Axes:
@@ -310,8 +329,12 @@ def _path(model: Machine) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     points = model.path_
     last = {count: round for round, count in enumerate(points.n_features.tolist())}
     counts = np.array(sorted(last))
-    lines = points.coef[[last[count] for count in counts.tolist()]]
-    lines = lines.toarray() if sp.issparse(lines) else lines
+    rows = [last[count] for count in counts.tolist()]
+    several = isinstance(points.coef, list) or points.coef.ndim == 3
+    each = points.coef if isinstance(points.coef, list) else np.moveaxis(points.coef, 1, 0) if several else [points.coef]
+    outputs = [coef[rows].toarray() if sp.issparse(coef) else coef[rows] for coef in each]
+    # Of several classes, a line is the length of the vector of their weights.
+    lines = np.sqrt(sum(coef**2 for coef in outputs)) if several else outputs[0]
     if not _grouped(model):
         return counts, lines, list(points.features)
     names = model._terms["groups"]

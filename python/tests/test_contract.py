@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
-from featgen import FGMClassifier, FGMSelector, Gaussian, Groups, Tree, spaces
+from featgen import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival, Gaussian, Groups, Tree, spaces
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
@@ -18,7 +18,14 @@ ESTIMATORS = [
     FGMClassifier(gap=0.01, debias=1.0),
     FGMClassifier(space="poly2"),
     FGMClassifier(space=Gaussian(), inner_tol=1e-12),
-    FGMClassifier(space="hik"),
+    FGMClassifier(space="hik", inner_tol=1e-12),
+    FGMClassifier(loss="softmax"),
+    FGMRegressor(),
+    FGMRegressor(loss="huber", n_features=2),
+    FGMRegressor(loss="poisson"),
+    FGMRegressor(space="poly2", gap=0.01),
+    FGMSurvival(inner_tol=1e-12),
+    FGMSelector(loss="squared"),
     FGMSelector(),
     FGMSelector(space="poly2"),
 ]
@@ -28,12 +35,20 @@ def expected_to_fail(estimator):
     """Weights of classes cannot move a plane that must go through the origin: LinearSVC and LogisticRegression fail
     this check without an intercept, too. The checks of scikit-learn 1.6 give two classes other labels in the two fits
     that they compare. Where negative values are refused, one check gives some all the same and another wants the words
-    of scikit-learn, which name no sample and no feature. There are no other exceptions.
+    of scikit-learn, which name no sample and no feature. Checks of transformers take classes from 0 on for any outcome, and
+    a time cannot be 0. There are no other exceptions.
     """
-    reasons = {} if estimator.fit_intercept else {"check_class_weight_classifiers": "no intercept"}
+    reasons = (
+        {}
+        if getattr(estimator, "fit_intercept", True)
+        else {"check_class_weight_classifiers": "no intercept"}
+    )
     if get_tags(estimator).input_tags.positive_only:
         reasons["check_class_weight_classifiers"] = "negative values"
         reasons["check_positive_only_tag_during_fit"] = "other words"
+    if isinstance(estimator, FGMSurvival):
+        names = ("data_not_an_array", "general", "preserve_dtypes")
+        reasons |= {f"check_transformer_{name}": "times of 0" for name in names}
     if parse_version(sklearn.__version__) < parse_version("1.7"):
         kinds = ("dense", "sparse")
         reasons |= {f"check_sample_weight_equivalence_on_{kind}_data": "other labels" for kind in kinds}

@@ -244,7 +244,6 @@ def test_labels(data, kind, labels):
     ("y", "words"),
     [
         ([0] * 6, "one class only, 0"),
-        ([0, 1, 2] * 2, "Only binary classification"),
         ([0.5, 1.5, 2.5] * 2, "continuous"),
         (["a", "\ud800"] * 3, "y: the label .*UTF-8"),
         ([0.5, np.inf] * 3, "y contains infinity"),

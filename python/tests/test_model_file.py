@@ -178,4 +178,5 @@ def test_decision_values_can_be_computed_from_the_file_alone(tmp_path, parameter
         predicted = content["classes"][1] if f > 0 else content["classes"][0]
         assert predicted == model.classes_[int(decision > 0)]
         if "probability" in formulas:
-            assert model._model.probability(np.array([decision]))[0] == pytest.approx(1 / (1 + math.exp(-f)))
+            second = model._model.probabilities(np.array([[decision]]))[0, 1]
+            assert second == pytest.approx(1 / (1 + math.exp(-f)))

@@ -287,7 +287,8 @@ def test_very_wide_paths_stay_sparse(data, monkeypatch):
     X, y = data
     model = FGMClassifier(n_features=6, budget=2).fit(X, y)
     dense = model.path_.coef
-    monkeypatch.setattr("featgen._machine.DENSE_LIMIT", 3)
+    for module in ("_machine", "_selection"):
+        monkeypatch.setattr(f"featgen.{module}.DENSE_LIMIT", 3)
     assert sp.issparse(model.path_.coef)
     np.testing.assert_array_equal(model.path_.coef.toarray(), dense)
     wide = FGMClassifier(n_features=6, budget=2).fit(X, y)

@@ -292,7 +292,7 @@ def test_shown_as_html(cancer):
 
 
 def test_defaults_are_those_of_the_interface():
-    assert FGMClassifier().get_params() == FGMSelector().get_params()
+    assert FGMSelector().get_params() == {**FGMClassifier().get_params(), "delta": 1.35}
     expected = {
         "n_features": None,
         "budget": None,

@@ -1,7 +1,7 @@
 //! What the engine says of itself: spaces with their parameters, and what else is chosen by name.
 
 use featgen::space::spec::{self, Kind, Makes, Parameter, Range, Value};
-use featgen::subproblem;
+use featgen::{objective, subproblem};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -13,6 +13,9 @@ pub(crate) fn describe(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     let spaces = spec::ALL.iter().map(|kind| space(py, kind)).collect::<PyResult<Vec<_>>>()?;
     all.set_item("spaces", PyList::new(py, spaces)?)?;
+    let losses =
+        objective::ALL.iter().map(|loss| (loss.name, format!("{:?}", loss.output).to_lowercase(), loss.help));
+    all.set_item("losses", losses.collect::<Vec<_>>())?;
     all.set_item("solvers", names(subproblem::ALL.iter().map(|solver| solver.name)))?;
     all.set_item("group_weights", names(spec::GROUP_WEIGHTS.iter().map(|choice| choice.name)))?;
     let formats = spec::TREE_FORMATS.iter().filter(|choice| choice.value.is_some());

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use featgen::data::{ClassWeights, Labels, Names};
+use featgen::data::{ClassWeights, Columns, Except, Labels, Names};
 use featgen::machine::Observer;
 use featgen::model::Round;
 use featgen::objective::{Kept, LossSpec};
@@ -100,6 +100,8 @@ pub(crate) fn fit<'py>(
     let columns = x.columns()?;
     let columns = &*columns;
     let kept = Kept::new(columns, &names, &target.keep).map_err(raise)?;
+    let others = Except::new(columns, kept.ids().iter().copied());
+    let columns: &dyn Columns = if kept.ids().is_empty() { columns } else { &others };
     machine = machine.keep(kept);
     py.detach(|| {
         std::thread::scope(|scope| {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
-use featgen::model::{Certificate, Fit, Round, Term, Weighing};
+use featgen::model::{Certificate, Fit, Round, Term, Truth, Weighing};
 use featgen::space::Feature;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -181,6 +181,16 @@ impl Model {
         let rows = decision.as_slice()?.chunks_exact(self.model.outputs());
         let all: Option<Vec<Vec<f64>>> = rows.map(|row| self.model.probabilities(row)).collect();
         all.map(|rows| array(py, rows.concat(), self.model.classes.len())).transpose()
+    }
+
+    /// How often the larger risk has the earlier event; `None` if no two can be compared. Times are negative without an event.
+    fn concordance(
+        &self,
+        risk: numpy::PyReadonlyArray1<'_, f64>,
+        times: numpy::PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Option<f64>> {
+        let truth = Truth::Numbers(times.as_slice()?.to_vec());
+        Ok(self.model.scores(risk.as_slice()?, &truth).concordance)
     }
 
     /// The values of some terms on `x`: an array by columns, or compressed columns where `x` is sparse.

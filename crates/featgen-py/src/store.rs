@@ -59,6 +59,12 @@ impl Store {
         Some(self.names.list().to_vec()).filter(|names| !names.is_empty())
     }
 
+    /// The labels, where they are numbers and no classes.
+    fn numbers<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let numbers = self.labels.numbers().ok().filter(|_| !self.labels.has_classes())?;
+        Some(PyArray1::from_slice(py, &numbers))
+    }
+
     /// The classes, and for every row the index of its class.
     fn labels<'py>(&self, py: Python<'py>) -> (Vec<String>, Bound<'py, PyArray1<u32>>) {
         (self.labels.classes().to_vec(), PyArray1::from_slice(py, self.labels.codes()))
