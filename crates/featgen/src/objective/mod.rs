@@ -154,6 +154,9 @@ impl Output {
     }
 }
 
+/// Makes the probabilities of all classes of the decision values of an instance.
+pub type Probabilities = fn(&[f64]) -> Vec<f64>;
+
 /// One description of a loss: what the command, Python, models and messages know of it.
 pub struct LossSpec {
     /// The name in the command line and in models.
@@ -167,7 +170,7 @@ pub struct LossSpec {
     /// Numbers that it may be given.
     pub parameters: &'static [LossParameter],
     /// The probabilities of all classes from the decision values of an instance, if the loss is a likelihood of classes.
-    pub probabilities: Option<fn(&[f64]) -> Vec<f64>>,
+    pub probabilities: Option<Probabilities>,
     make: fn(&[f64]) -> Arc<dyn Loss>,
 }
 
