@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
 use featgen::space::Watch;
-use featgen::synth::{Group, Linear, Products, Set, Truth};
+use featgen::synth::{Group, Linear, Outcome, Products, Set, Truth};
 
 use crate::args::{
     GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
@@ -24,18 +24,20 @@ pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<u8> {
 fn linear(args: &LinearArgs) -> anyhow::Result<u8> {
     let &LinearArgs { ref set, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
-    let problem = Linear { rows, test_rows, features, relevant, density, shift, seed };
+    let outcome = set.outcome.outcome();
+    let problem = Linear { rows, test_rows, features, relevant, density, shift, seed, outcome };
     let files = Files::of(set, false);
     let train = || if files.is_store() { problem.on_demand(Set::Train) } else { problem.train() };
     let test = || if files.is_store() { problem.on_demand(Set::Test) } else { problem.test() };
     let command = write_all(&files, || problem.truth(), train, test)?;
-    show_next(&files, relevant, "features", command)
+    show_next(&files, relevant, "features", outcome, command)
 }
 
 fn group(args: &GroupArgs) -> anyhow::Result<u8> {
     let &GroupArgs { ref set, group_size, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
-    let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed };
+    let outcome = set.outcome.outcome();
+    let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed, outcome };
     let files = Files::of(set, true);
     let train = || if files.is_store() { problem.on_demand(Set::Train) } else { problem.train() };
     let test = || if files.is_store() { problem.on_demand(Set::Test) } else { problem.test() };
@@ -43,22 +45,34 @@ fn group(args: &GroupArgs) -> anyhow::Result<u8> {
     let groups = files.groups();
     problem.write_groups(&groups)?;
     command.push(format!("--groups {}", shown(&groups)));
-    show_next(&files, relevant, "groups", command)
+    show_next(&files, relevant, "groups", outcome, command)
 }
 
 fn products(args: &ProductsArgs) -> anyhow::Result<u8> {
     let &ProductsArgs { rows, test_rows, features, per_row, skew, degree, .. } = args;
     let &ProductsArgs { relevant, support, noise, values, seed, .. } = args;
-    let real = values == ValueChoice::Real;
-    let problem =
-        Products { rows, test_rows, features, per_row, skew, degree, relevant, support, noise, real, seed };
+    let (real, outcome) = (values == ValueChoice::Real, args.outcome.outcome());
+    let problem = Products {
+        rows,
+        test_rows,
+        features,
+        per_row,
+        skew,
+        degree,
+        relevant,
+        support,
+        noise,
+        real,
+        seed,
+        outcome,
+    };
     let files = Files { prefix: &args.output, format: SynthFormat::Svm, test: test_rows > 0, groups: false };
     let mut command = write_all(&files, || problem.truth(), || problem.train(), || problem.test())?;
     command.push(match degree {
         2 => "--space poly2".to_owned(),
         _ => format!("--space products --degree {degree}"),
     });
-    show_next(&files, relevant, "products", command)
+    show_next(&files, relevant, "products", outcome, command)
 }
 
 /// Which files are written.
@@ -152,9 +166,11 @@ fn show_next(
     files: &Files<'_>,
     relevant: usize,
     things: &str,
+    outcome: Outcome,
     mut command: Vec<String>,
 ) -> anyhow::Result<u8> {
     let model = files.named("model.json");
+    command.extend(outcome.loss().map(|loss| format!("--loss {loss}")));
     command.push(format!("--features {relevant} -o {}", shown(&model)));
     crate::print(|out| {
         writeln!(out, "The {relevant} relevant {things} are in {}. Next:\n", shown(&files.truth()))?;

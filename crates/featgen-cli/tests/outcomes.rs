@@ -273,3 +273,24 @@ fn labels_that_do_not_fit_are_refused() {
     fs::write(folder.join("d.svm"), "a 1:1\nb 1:2\nb 1:3\nc 1:5\nc 1:6\n").unwrap();
     run(folder, "train d.svm --loss softmax");
 }
+
+/// `synth` makes data of every outcome, and says the command that learns from them.
+#[test]
+fn made_data_of_every_outcome_can_be_learned() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for outcome in ["signs", "classes --classes 4", "numbers", "counts", "times"] {
+        let made = format!(
+            "synth linear -o toy --rows 300 --test-rows 100 --features 50 --relevant 3 --outcome {outcome}"
+        );
+        let (said, _) = run(folder, &made);
+        let command = said.lines().find_map(|line| line.trim().strip_prefix("featgen ")).unwrap();
+        let report = json(folder, &format!("{command} -C 1 -B 1"));
+        assert_eq!(report["selected"].as_array().unwrap().len(), 3, "{outcome}");
+        let truth = fs::read_to_string(folder.join("toy.truth.txt")).unwrap();
+        let relevant: Vec<&str> = truth.lines().filter_map(|line| line.split(' ').next()).collect();
+        for selected in report["selected"].as_array().unwrap() {
+            assert!(relevant.contains(&selected["feature"].as_str().unwrap()), "{outcome}: {selected}");
+        }
+    }
+}

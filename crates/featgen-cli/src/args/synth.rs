@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use featgen::synth::Outcome;
 
 /// Make a data set from a seed, with a known solution.
 #[derive(Args)]
@@ -10,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 Examples:
   featgen synth linear -o toy --rows 1000 --features 5000 --relevant 20
   featgen synth linear -o big --features 1000000 --density 0.001
+  featgen synth linear -o times --outcome times
   featgen synth group -o toy --rows 1000 --features 5000 --relevant 20
   featgen synth products -o toy --rows 5000 --features 20000 --relevant 5")]
 pub(crate) struct SynthArgs {
@@ -154,6 +156,9 @@ pub(crate) struct ProductsArgs {
     /// What makes the random numbers differ
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) outcome: OutcomeArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -195,9 +200,50 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 
+    #[command(flatten)]
+    pub(crate) outcome: OutcomeArgs,
+
     /// Kind of files
     #[arg(long, value_enum, default_value_t = SynthFormat::Auto)]
     pub(crate) format: SynthFormat,
+}
+
+/// What labels are made of decision values.
+#[derive(Args)]
+pub(crate) struct OutcomeArgs {
+    /// What the labels are
+    #[arg(long, value_enum, default_value_t = OutcomeChoice::Signs)]
+    outcome: OutcomeChoice,
+
+    /// With `--outcome classes`: how many there are
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    classes: u16,
+}
+
+impl OutcomeArgs {
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self.outcome {
+            OutcomeChoice::Signs => Outcome::Signs,
+            OutcomeChoice::Classes => Outcome::Classes(usize::from(self.classes)),
+            OutcomeChoice::Numbers => Outcome::Numbers,
+            OutcomeChoice::Counts => Outcome::Counts,
+            OutcomeChoice::Times => Outcome::Times,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OutcomeChoice {
+    /// Two classes, -1 and +1
+    Signs,
+    /// Several classes of about the same size, from 1 on
+    Classes,
+    /// Numbers with noise
+    Numbers,
+    /// Counts, from Poisson distributions
+    Counts,
+    /// Times to an event, negative where nothing happened until then
+    Times,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use super::{Made, Problem, Set, Setting, TRUTH, Truth, choose};
+use super::{Made, Outcome, Problem, Set, Setting, TRUTH, Truth, choose};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::files::write_whole;
@@ -34,6 +34,8 @@ pub struct Group {
     pub shift: f64,
     /// What makes the random numbers differ.
     pub seed: u64,
+    /// What labels are.
+    pub outcome: Outcome,
 }
 
 impl Default for Group {
@@ -47,6 +49,7 @@ impl Default for Group {
             density: 1.0,
             shift: 0.0,
             seed: 0,
+            outcome: Outcome::Signs,
         }
     }
 }
@@ -115,7 +118,7 @@ impl Group {
     }
 
     fn problem(&self) -> Result<Problem> {
-        let &Self { rows, test_rows, features, group_size, relevant, density, shift, seed } = self;
+        let &Self { rows, test_rows, features, group_size, relevant, density, shift, seed, outcome } = self;
         let setting = Setting { rows, test_rows, features, density, shift, seed }.checked()?;
         self.check_groups()?;
         let mut random = setting.random(TRUTH);
@@ -123,7 +126,7 @@ impl Group {
         let ids = chosen.into_iter().flat_map(|group| self.members(group));
         let weights = ids.map(|id| (id, random.sample(StandardNormal))).collect();
         let truth = Truth { weights, shift, group_size: Some(group_size as u64), ..Truth::default() };
-        Ok(Problem { setting, truth })
+        Ok(Problem { setting, truth, outcome })
     }
 }
 

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_distr::Open01;
 
-use super::{Made, Problem, Set, Setting, TRUTH, Truth, choose};
+use super::{Made, Outcome, Problem, Set, Setting, TRUTH, Truth, choose};
 use crate::data::Dataset;
 use crate::error::Result;
 
@@ -27,11 +27,22 @@ pub struct Linear {
     pub shift: f64,
     /// What makes the random numbers differ.
     pub seed: u64,
+    /// What labels are.
+    pub outcome: Outcome,
 }
 
 impl Default for Linear {
     fn default() -> Self {
-        Self { rows: 4096, test_rows: 4096, features: 4096, relevant: 300, density: 1.0, shift: 0.0, seed: 0 }
+        Self {
+            rows: 4096,
+            test_rows: 4096,
+            features: 4096,
+            relevant: 300,
+            density: 1.0,
+            shift: 0.0,
+            seed: 0,
+            outcome: Outcome::Signs,
+        }
     }
 }
 
@@ -62,12 +73,12 @@ impl Linear {
     }
 
     fn problem(&self) -> Result<Problem> {
-        let &Self { rows, test_rows, features, relevant, density, shift, seed } = self;
+        let &Self { rows, test_rows, features, relevant, density, shift, seed, outcome } = self;
         let setting = Setting { rows, test_rows, features, density, shift, seed }.checked()?;
         let mut random = setting.random(TRUTH);
         let chosen = choose(relevant, features, "features", &mut random)?;
         let weights = chosen.into_iter().map(|id| (id, random.sample(Open01))).collect();
-        Ok(Problem { setting, truth: Truth { weights, shift, ..Truth::default() } })
+        Ok(Problem { setting, truth: Truth { weights, shift, ..Truth::default() }, outcome })
     }
 }
 

@@ -6,6 +6,7 @@
 mod drawn;
 mod group;
 mod linear;
+mod outcome;
 mod products;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use std::path::Path;
 use drawn::Drawn;
 pub use group::Group;
 pub use linear::Linear;
+pub use outcome::Outcome;
 pub use products::Products;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -119,6 +121,9 @@ pub enum Set {
 
 /// The stream of the weights; columns take theirs from 0 up.
 const TRUTH: u64 = u64::MAX;
+
+/// Those of labels: one for each set.
+const LABELS: u64 = TRUTH - 8;
 
 /// What every kind of problem is told.
 #[derive(Clone)]
@@ -277,6 +282,7 @@ fn on_threads<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
 struct Problem {
     setting: Setting,
     truth: Truth,
+    outcome: Outcome,
 }
 
 impl Problem {
@@ -307,20 +313,29 @@ impl Problem {
     fn on_demand(&self, set: Set) -> Result<Dataset> {
         let columns = Drawn { setting: self.setting.clone(), set };
         let decision = on_threads(|| Ok(self.truth.decision(&columns)))?;
-        let data = dataset(Box::new(columns), &decision, "synthetic data");
+        let data = self.dataset(Box::new(columns), &decision, set, "synthetic data");
         if set == Set::Train { self.with_two_classes(data) } else { Ok(data) }
     }
 
     fn set(&self, set: Set, source: &str) -> Result<Dataset> {
         let columns = on_threads(|| self.setting.columns(set))?;
         let decision = self.truth.decision(columns.as_ref());
-        Ok(dataset(columns, &decision, source))
+        Ok(self.dataset(columns, &decision, set, source))
+    }
+
+    fn dataset(&self, columns: Box<dyn Columns>, decision: &[f64], set: Set, source: &str) -> Dataset {
+        dataset(columns, decision, source, (self.outcome, &mut self.setting.random(LABELS - set as u64)))
     }
 }
 
-/// Labels are the signs of the decision values.
-fn dataset(columns: Box<dyn Columns>, decision: &[f64], source: &str) -> Dataset {
-    let labels = Labels::from_text(decision.iter().map(|&f| if f > 0.0 { "+1" } else { "-1" }));
+/// Labels are made of the decision values, as the outcome says.
+fn dataset(
+    columns: Box<dyn Columns>,
+    decision: &[f64],
+    source: &str,
+    (outcome, random): (Outcome, &mut ChaCha8Rng),
+) -> Dataset {
+    let labels = outcome.labels(decision, random);
     Dataset { columns, labels, names: Names::default(), source: source.into() }
 }
 

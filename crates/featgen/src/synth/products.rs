@@ -7,7 +7,9 @@ use rand_distr::weighted::WeightedAliasIndex;
 use rand_distr::{OpenClosed01, Poisson};
 use rayon::prelude::*;
 
-use super::{Made, Set, TRUTH, Truth, check_size, choose, dataset, each, fits, on_threads, random};
+use super::{
+    LABELS, Made, Outcome, Set, TRUTH, Truth, check_size, choose, dataset, each, fits, on_threads, random,
+};
 use crate::data::build::{Block, Builder};
 use crate::data::{Dataset, Sparse};
 use crate::error::{Error, Result};
@@ -60,6 +62,8 @@ pub struct Products {
     pub real: bool,
     /// What makes the random numbers differ.
     pub seed: u64,
+    /// What labels are.
+    pub outcome: Outcome,
 }
 
 impl Default for Products {
@@ -76,6 +80,7 @@ impl Default for Products {
             noise: 0.05,
             real: false,
             seed: 0,
+            outcome: Outcome::Signs,
         }
     }
 }
@@ -335,9 +340,10 @@ impl Problem<'_> {
     fn set(&self, set: Set, rows: usize, source: &str) -> Result<Dataset> {
         let columns = on_threads(|| self.source.columns(rows, set as u64))?;
         let mut decision = self.truth.decision(&columns);
-        let &Products { noise, seed, .. } = self.source.told;
+        let &Products { noise, seed, outcome, .. } = self.source.told;
         each(rows, noise, &mut random(seed, TRUTH - 2 - set as u64), |row| decision[row] = -decision[row]);
-        Ok(dataset(Box::new(columns), &decision, source))
+        let random = &mut random(seed, LABELS - set as u64);
+        Ok(dataset(Box::new(columns), &decision, source, (outcome, random)))
     }
 }
 
