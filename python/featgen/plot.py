@@ -270,7 +270,9 @@ def curves(model: Machine, ax: Axes | None = None, top: int = 6) -> Axes:
         panels[-1].legend(fontsize=_SMALL)
     ends = _ends(model, 12)
     ax.set_xlabel("value of the feature", labelpad=18)
-    sides = f"{ends[0]} \N{LEFTWARDS ARROW} decision \N{RIGHTWARDS ARROW} {ends[1]}" if ends else "decision value"
+    sides = (
+        f"{ends[0]} \N{LEFTWARDS ARROW} decision \N{RIGHTWARDS ARROW} {ends[1]}" if ends else "decision value"
+    )
     ax.set_ylabel(sides, labelpad=30, **_AS_IT_IS)
     return ax
 
@@ -331,7 +333,13 @@ def _path(model: Machine) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
     counts = np.array(sorted(last))
     rows = [last[count] for count in counts.tolist()]
     several = isinstance(points.coef, list) or points.coef.ndim == 3
-    each = points.coef if isinstance(points.coef, list) else np.moveaxis(points.coef, 1, 0) if several else [points.coef]
+    each = (
+        points.coef
+        if isinstance(points.coef, list)
+        else np.moveaxis(points.coef, 1, 0)
+        if several
+        else [points.coef]
+    )
     outputs = [coef[rows].toarray() if sp.issparse(coef) else coef[rows] for coef in each]
     # Of several classes, a line is the length of the vector of their weights.
     lines = np.sqrt(sum(coef**2 for coef in outputs)) if several else outputs[0]

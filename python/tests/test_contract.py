@@ -35,8 +35,8 @@ def expected_to_fail(estimator):
     """Weights of classes cannot move a plane that must go through the origin: LinearSVC and LogisticRegression fail
     this check without an intercept, too. The checks of scikit-learn 1.6 give two classes other labels in the two fits
     that they compare. Where negative values are refused, one check gives some all the same and another wants the words
-    of scikit-learn, which name no sample and no feature. Checks of transformers take classes from 0 on for any outcome, and
-    a time cannot be 0. There are no other exceptions.
+    of scikit-learn, which name no sample and no feature. Checks of transformers take classes from 0 on for any outcome,
+    and a time cannot be 0. There are no other exceptions.
     """
     reasons = (
         {}

@@ -15,7 +15,9 @@ import pytest
 matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / name for name in ("README.md", "docs/python.md", "docs/outcomes.md") if (ROOT / name).exists()]
+PAGES = [
+    ROOT / name for name in ("README.md", "docs/python.md", "docs/outcomes.md") if (ROOT / name).exists()
+]
 LINKING = [
     *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md")),
     *ROOT.glob("docs/*.md"),

@@ -23,7 +23,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{OpenClosed01, StandardNormal};
 use rayon::prelude::*;
 
-use crate::data::{Columns, Dataset, Dense, Labels, Layout, Names, Sparse, Values};
+use crate::data::{Columns, Dataset, Dense, Layout, Names, Sparse, Values};
 use crate::error::{Error, Result};
 use crate::files::write_whole;
 use crate::space::Feature;
@@ -357,6 +357,7 @@ fn choose(relevant: usize, all: usize, things: &str, random: &mut ChaCha8Rng) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Labels;
 
     pub(super) fn values(data: &Dataset, position: usize) -> Vec<f64> {
         let mut values = vec![0.0; data.columns.rows()];

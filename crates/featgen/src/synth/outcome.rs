@@ -48,7 +48,7 @@ impl Outcome {
             Self::Classes(count) => {
                 // Nearly the distribution function of a normal number, so that classes are of about the same size.
                 let share = |f: f64| 1.0 / (1.0 + (-1.6 * f / spread).exp());
-                let class = |f: f64| ((count as f64 * share(noisy(f - mean))) as usize).min(count - 1);
+                let mut class = |f: f64| ((count as f64 * share(noisy(f - mean))) as usize).min(count - 1);
                 Labels::from_text(decision.iter().map(|&f| (class(f) + 1).to_string()).collect::<Vec<_>>())
             }
             Self::Counts => {
