@@ -39,6 +39,19 @@ pub(crate) fn sum(n: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     sum
 }
 
+/// Numbers below which one thread makes a vector sooner than several fill one that must be zeroed first.
+const FEW: usize = 1 << 18;
+
+/// The numbers of a vector, each through `f`.
+pub(crate) fn map(x: &[f64], f: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
+    if x.len() < FEW {
+        return x.iter().map(|&x| f(x)).collect();
+    }
+    let mut out = vec![0.0; x.len()];
+    fill(&mut out, |i| f(x[i]));
+    out
+}
+
 /// `out[i] = value(i)`.
 pub(crate) fn fill(out: &mut [f64], value: impl Fn(usize) -> f64 + Sync) {
     let part = |(c, part): (usize, &mut [f64])| {

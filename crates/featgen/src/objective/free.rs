@@ -166,9 +166,7 @@ impl Free {
     /// What a change of `f` and of the free weights makes of decision values.
     pub(crate) fn change(&self, df: &[f64], dat: &[f64]) -> Vec<f64> {
         if let ([intercept], true) = (dat, self.intercept) {
-            let mut d = vec![0.0; df.len()];
-            ordered::fill(&mut d, |i| df[i] + intercept);
-            return d;
+            return ordered::map(df, |f| f + intercept);
         }
         let mut d = df.to_vec();
         self.add(dat, &mut d);

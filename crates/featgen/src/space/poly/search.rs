@@ -211,12 +211,14 @@ impl<'a> Search<'a> {
             }
         }
         match &self.held {
-            Held::Rows(rows) => self.score_by_rows(rows, first, columns),
+            // One output is by far the most common: its loops are compiled for themselves.
+            Held::Rows(rows) if self.v.outputs == 1 => self.score_by_rows::<true>(rows, first, columns),
+            Held::Rows(rows) => self.score_by_rows::<false>(rows, first, columns),
             Held::Blocks(blocks) => self.score_by_blocks(blocks, first..first + columns.len()),
         }
     }
 
-    fn score_by_rows(
+    fn score_by_rows<const ONE: bool>(
         &self,
         rows: &RankedRows,
         first: usize,
@@ -237,11 +239,15 @@ impl<'a> Search<'a> {
                 (Tops::new(budget), self.spare_sums(if by_rows { ROOM } else { width }));
             let mut pairs = 0;
             if by_rows {
-                pairs +=
-                    self.score_row_after_row(rows, first..first + columns.len(), &mut sums, &mut tops)?;
+                pairs += self.score_row_after_row::<ONE>(
+                    rows,
+                    first..first + columns.len(),
+                    &mut sums,
+                    &mut tops,
+                )?;
             } else {
                 for (rank, column) in (first..).zip(columns) {
-                    pairs += self.score_column(rows, rank, column, &mut sums, &mut tops)?;
+                    pairs += self.score_column::<ONE>(rows, rank, column, &mut sums, &mut tops)?;
                 }
             }
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
@@ -312,7 +318,7 @@ impl<'a> Search<'a> {
 
     /// Some frequent features of the part with those of smaller rank: all rows are read, one after the other. `sums` are all
     /// 0 before and after. Each sum is added up as [`score_column`](Self::score_column) does it, to the last digit.
-    fn score_row_after_row(
+    fn score_row_after_row<const ONE: bool>(
         &self,
         rows: &RankedRows,
         ranks: Range<usize>,
@@ -331,7 +337,7 @@ impl<'a> Search<'a> {
                 let Some(&partners) = partners.get(pivot) else { break };
                 let sums = &mut sums[pivot * width..][..width];
                 let x = rows.value(row, at);
-                read += self.add_row(rows, (row, x), at, partners as u32, &mut pulls, sums) as u64;
+                read += self.add_row::<ONE>(rows, (row, x), at, partners as u32, &mut pulls, sums) as u64;
             }
             if read >= WORTH_REPORTING {
                 self.work.add(std::mem::take(&mut read))?;
@@ -341,7 +347,7 @@ impl<'a> Search<'a> {
         let mut pairs = 0;
         for (rank, (k, &partners)) in ranks.zip(partners.iter().enumerate()) {
             for place in 0..partners {
-                pairs += self.take(rank, place, &mut sums[k * width..], tops);
+                pairs += self.take::<ONE>(rank, place, &mut sums[k * width..], tops);
             }
         }
         Ok(pairs)
@@ -349,7 +355,7 @@ impl<'a> Search<'a> {
 
     /// One feature with those of the part of smaller rank: the rows where it is not 0 are read. `sums` are all 0 before and
     /// after.
-    fn score_column(
+    fn score_column<const ONE: bool>(
         &self,
         rows: &RankedRows,
         rank: usize,
@@ -361,7 +367,7 @@ impl<'a> Search<'a> {
         let (mut read, mut unreported, mut pulls) = (0, 0, vec![0.0; self.v.outputs]);
         for &(row, x) in column {
             let before = read;
-            read += self.add_row(rows, (row, x), usize::MAX, partners as u32, &mut pulls, sums);
+            read += self.add_row::<ONE>(rows, (row, x), usize::MAX, partners as u32, &mut pulls, sums);
             unreported += read - before;
             if unreported >= WORTH_REPORTING as usize {
                 self.work.add(std::mem::take(&mut unreported) as u64)?;
@@ -371,11 +377,11 @@ impl<'a> Search<'a> {
         let mut pairs = 0;
         // Sums are looked at where they were added to, or all in a row if that is less.
         if read >= partners {
-            (0..partners).for_each(|place| pairs += self.take(rank, place, sums, tops));
+            (0..partners).for_each(|place| pairs += self.take::<ONE>(rank, place, sums, tops));
         } else {
             for &(row, _) in column {
                 rows.each_below(row, usize::MAX, partners as u32, |place, _| {
-                    pairs += self.take(rank, place, sums, tops);
+                    pairs += self.take::<ONE>(rank, place, sums, tops);
                 });
             }
         }
@@ -385,7 +391,7 @@ impl<'a> Search<'a> {
     /// Adds the value of a feature in a row, times the residuals and what else is in the row, to the sums there: of the places
     /// below `limit`, among the first `most`. Returns how many they are. `pulls` is room for a number for every output.
     #[inline(always)]
-    fn add_row(
+    fn add_row<const ONE: bool>(
         &self,
         rows: &RankedRows,
         (row, x): (u32, f64),
@@ -394,7 +400,7 @@ impl<'a> Search<'a> {
         pulls: &mut [f64],
         sums: &mut [f64],
     ) -> usize {
-        if self.v.outputs == 1 {
+        if ONE {
             let pull = self.v.v[row as usize] * x;
             return rows.each_below(row, most, limit, |place, x| sums[place] += pull * x);
         }
@@ -405,11 +411,17 @@ impl<'a> Search<'a> {
     /// Takes the sums of a feature and the one at a place of the part, which become 0, and offers the pair; returns whether
     /// there was a sum. `sums` are the feature's.
     #[inline]
-    fn take(&self, rank: usize, place: usize, sums: &mut [f64], tops: &mut Tops<Item>) -> u128 {
+    fn take<const ONE: bool>(
+        &self,
+        rank: usize,
+        place: usize,
+        sums: &mut [f64],
+        tops: &mut Tops<Item>,
+    ) -> u128 {
         let outputs = self.v.outputs;
-        let sum = match outputs {
-            1 => std::mem::take(&mut sums[place]).abs(),
-            _ => {
+        let sum = match ONE {
+            true => std::mem::take(&mut sums[place]).abs(),
+            false => {
                 let sums = &mut sums[place * outputs..][..outputs];
                 let sum = length(sums.iter().copied());
                 sums.fill(0.0);
@@ -490,12 +502,22 @@ mod tests {
             for ranks in [0..order.len(), 3..11, 20..order.len() - 1] {
                 let (mut by_rows, mut by_columns) = (Tops::new(30), Tops::new(30));
                 let mut sums = vec![0.0; outputs * order.len() * order.len()];
-                let pairs =
-                    search.score_row_after_row(&rows, ranks.clone(), &mut sums, &mut by_rows).unwrap();
+                let one = outputs == 1;
+                let pairs = match one {
+                    true => search.score_row_after_row::<true>(&rows, ranks.clone(), &mut sums, &mut by_rows),
+                    false => {
+                        search.score_row_after_row::<false>(&rows, ranks.clone(), &mut sums, &mut by_rows)
+                    }
+                };
+                let pairs = pairs.unwrap();
                 let mut expected = 0;
                 for rank in ranks {
-                    let column = &pivots[rank];
-                    expected += search.score_column(&rows, rank, column, &mut sums, &mut by_columns).unwrap();
+                    let (column, tops) = (&pivots[rank], &mut by_columns);
+                    let found = match one {
+                        true => search.score_column::<true>(&rows, rank, column, &mut sums, tops),
+                        false => search.score_column::<false>(&rows, rank, column, &mut sums, tops),
+                    };
+                    expected += found.unwrap();
                 }
                 assert!(pairs == expected && pairs > 0);
                 assert!(sums.iter().all(|&sum| sum == 0.0));
