@@ -24,7 +24,7 @@ ESTIMATORS = [
     FGMRegressor(loss="huber", n_features=2),
     FGMRegressor(loss="poisson"),
     FGMRegressor(space="poly2", gap=0.01),
-    FGMSurvival(inner_tol=1e-12),
+    FGMSurvival(inner_tol=1e-14),
     FGMSelector(loss="squared"),
     FGMSelector(),
     FGMSelector(space="poly2"),

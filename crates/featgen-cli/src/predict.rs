@@ -318,6 +318,8 @@ fn tell(model: &Model, quality: &Quality) {
     let Some(scores) = &quality.scores else { return };
     crate::note(format_args!("{}", summary::told(scores, &plural(quality.n, "instance"))));
     if let Some(confusion) = &scores.confusion {
-        crate::note(format_args!("{}", summary::confusion(&model.classes, confusion)));
+        for line in summary::confusion(&model.classes, confusion).lines() {
+            crate::note(format_args!("{line}"));
+        }
     }
 }

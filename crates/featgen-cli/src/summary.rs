@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use featgen::Model;
 use featgen::data::Labels;
-use featgen::model::{Fit, MOST_ALIASES, Scores, Selected, Term};
+use featgen::model::{Fit, KeptTerm, MOST_ALIASES, Scores, Selected, Term};
 use featgen::objective::Output;
 use featgen::space::Feature;
 
@@ -195,6 +195,10 @@ pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::R
         model.cost
     );
     line(out, style, "selected", &text)?;
+    if !model.kept.is_empty() {
+        let one = |kept: &KeptTerm| format!("{} {}", kept.name, short(kept.weight.one()));
+        line(out, style, "kept", &model.kept.iter().map(one).collect::<Vec<_>>().join(", "))?;
+    }
     line(out, style, "stopped", model.stopped.explain())?;
     let certificate = &model.certificate;
     let text = format!(

@@ -65,6 +65,7 @@ fn round_trip(name: &str, text: &str, options: &str, score: &str, least: f64) ->
     let scored = json(folder, "predict m.json d.svm");
     assert_eq!(scored[score], report["test"][score], "{name}");
     let (predictions, said) = run(folder, "predict m.json d.svm");
+    assert!(!said.contains('\u{fffd}'), "{said}");
     assert_eq!(predictions.lines().count(), text.lines().count(), "{name}");
     assert!(!said.is_empty(), "{name}");
     let (shown, _) = run(folder, "inspect m.json --path");
@@ -205,6 +206,7 @@ fn a_kept_column_explains_others_away() {
         let with = json(folder, &format!("{train} --keep {list} --test t.csv -o m.json"));
         assert_eq!(chosen(&with), "true", "{list}");
         assert_eq!(with["kept"][0]["feature"], "age");
+        assert!(run(folder, "inspect m.json").0.contains("kept       age 3.0"));
         assert!((with["kept"][0]["weight"].as_f64().unwrap() - 3.0).abs() < 0.1);
         assert!(with["test"]["r2"].as_f64().unwrap() > 0.98);
     }

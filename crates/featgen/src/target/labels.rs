@@ -31,10 +31,8 @@ struct Origin {
 /// Where labels were read does not matter.
 impl PartialEq for Labels {
     fn eq(&self, other: &Self) -> bool {
-        let key = |labels: &Self| {
-            (labels.classes.clone(), labels.codes.clone(), labels.numbers.clone(), labels.weights.clone())
-        };
-        key(self) == key(other)
+        let classes = self.classes == other.classes && self.codes == other.codes;
+        classes && self.numbers == other.numbers && self.weights == other.weights
     }
 }
 
