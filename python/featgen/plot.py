@@ -82,7 +82,8 @@ def path(model: Machine, ax: Axes | None = None, top: int = 10) -> Axes:
     groups = _grouped(model)
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel(f"{_unit(model)} that carry weight")
-    ax.set_ylabel("length of their weights" if groups else "weight")
+    lengths = groups or model._terms["weights"].shape[1] > 1
+    ax.set_ylabel("length of their weights" if lengths else "weight")
     ax.set_title(f"{_selected(model)} in {model.n_iter_} round{'s' * (model.n_iter_ != 1)}")
     if ends:
         _name_ends(ax, counts[-1], ends)

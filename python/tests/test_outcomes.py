@@ -87,6 +87,20 @@ def test_many_classes_share_their_features(loss):
     assert "weight of 3" in model.selected_
 
 
+def test_pictures_of_every_outcome(iris, numbers):
+    plot = pytest.importorskip("featgen.plot")
+    X, y = iris
+    model = FGMClassifier(loss="softmax", n_features=2, budget=1).fit(X, y)
+    assert plot.weights(model).get_xlabel() == "length of the weights of all classes"
+    assert plot.path(model).get_ylabel() == "length of their weights"
+    curves = FGMClassifier(loss="softmax", n_features=2, space="gaussian").fit(X, y)
+    assert len(plot.curves(curves).child_axes[-1].get_legend().get_texts()) == 3
+    X, y = numbers
+    model = FGMRegressor(n_features=3, budget=1, space="gaussian").fit(X, y)
+    assert plot.curves(model).get_ylabel() == "decision value"
+    assert plot.weights(FGMRegressor(n_features=3).fit(X, y)).get_xlabel() == "weight"
+
+
 def test_words_as_classes(iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])
