@@ -20,9 +20,7 @@ use crate::summary;
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
     crate::check_outputs(&inputs(args), args.output.as_deref().map(|file| ("predictions", file)).as_slice())?;
     let model = at_features(Model::load(&args.model)?, args)?;
-    if args.output_kind == OutputKind::Probability
-        && model.probabilities(&vec![0.0; model.outputs()]).is_none()
-    {
+    if args.output_kind == OutputKind::Probability && !model.has_probabilities() {
         let able = objective::ALL.iter().filter(|spec| spec.probabilities.is_some()).map(|spec| spec.name);
         let able = able.collect::<Vec<_>>().join(" or ");
         let reason = format!("probabilities take a model trained with --loss {able}, not {}", model.loss);

@@ -78,9 +78,10 @@ impl Formulas {
         let step = if model.takes_negative_values() { STEP } else { STEP_OF_HIK };
         Self {
             decision: decision(model),
-            probability: model
-                .probabilities(&vec![0.0; model.outputs()])
-                .map(|p| if p.len() == 2 && model.outputs() == 1 { PROBABILITY } else { PROBABILITIES }),
+            probability: model.has_probabilities().then_some(match model.outputs() {
+                1 => PROBABILITY,
+                _ => PROBABILITIES,
+            }),
             input: has(|f| matches!(f, Feature::Input(_))).then_some(INPUT),
             product: has(|f| matches!(f, Feature::Product(_))).then_some(PRODUCT),
             step: has(|f| matches!(f, Feature::Step(_))).then_some(step),

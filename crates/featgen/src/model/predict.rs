@@ -166,6 +166,11 @@ impl Model {
         predicted_class(decision.iter().copied())
     }
 
+    /// Whether there are probabilities of classes.
+    pub fn has_probabilities(&self) -> bool {
+        LossSpec::find(&self.loss).is_some_and(|spec| spec.probabilities.is_some())
+    }
+
     /// The probabilities of all classes for the decision values of an instance, if the loss is a likelihood.
     pub fn probabilities(&self, decision: &[f64]) -> Option<Vec<f64>> {
         LossSpec::find(&self.loss)?.probabilities.map(|of| of(decision))

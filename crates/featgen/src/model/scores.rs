@@ -80,12 +80,11 @@ impl<'m> Tally<'m> {
     /// Nothing yet, of predictions of this model.
     pub fn new(model: &'m Model) -> Self {
         let classes = model.classes.len();
-        let zeros = vec![0.0; model.outputs()];
         let counted = match model.output {
             Output::Classes => Counted::Classes {
                 decisions: [Vec::new(), Vec::new()],
                 confusion: vec![vec![0; classes]; classes],
-                surprise: model.probabilities(&zeros).map(|_| 0.0),
+                surprise: model.has_probabilities().then_some(0.0),
             },
             Output::Number => Counted::Numbers { count: 0.0, sum: 0.0, squares: 0.0, errors: 0.0 },
             Output::Rate => Counted::Counts { count: 0.0, sum: 0.0, entropy: 0.0, deviance: 0.0 },

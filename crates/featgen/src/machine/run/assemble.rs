@@ -27,28 +27,16 @@ impl Run<'_> {
         let Some(best) = best.filter(better) else { return };
         self.rounds.truncate(best + 1);
         let Round { cost, objective, lower_bound, .. } = self.rounds[best];
-        self.rescale(cost);
-        (self.value, self.lower_bound) = (objective, lower_bound);
+        self.rescale(cost / self.cost);
+        (self.cost, self.value, self.lower_bound) = (cost, objective, lower_bound);
         let Round { terms, weights, bias, kept, .. } = &self.rounds[best];
         self.held.set_weights(terms, weights, &mut self.state);
-        let intercept = bias.0.iter().map(|b| 0.0 - b).filter(|_| self.free.intercept);
-        let columns: Vec<Vec<f64>> = Some(intercept.collect())
-            .filter(|_| self.free.intercept)
-            .into_iter()
-            .chain(kept.iter().map(|w| w.0.clone()))
-            .collect();
-        let outputs = 0..self.objective.outputs();
-        self.state.free =
-            outputs.flat_map(|k| columns.iter().map(move |column: &Vec<f64>| column[k])).collect();
+        let (width, first) = (self.free.width(), usize::from(self.free.intercept));
+        for (k, free) in self.state.free.chunks_exact_mut(width.max(1)).enumerate() {
+            free[..first].fill(0.0 - bias.0[k]);
+            free[first..].iter_mut().zip(kept).for_each(|(free, weight)| *free = weight.0[k]);
+        }
         self.d = self.decisions();
-    }
-
-    /// Brings the objective to another cost.
-    fn rescale(&mut self, cost: f64) {
-        let factor = cost / self.cost;
-        self.objective.rescale(factor);
-        self.empty *= factor;
-        self.cost = cost;
     }
 
     /// The columns kept, with these weights.
@@ -164,9 +152,7 @@ impl Run<'_> {
         if self.selected() == 0 {
             return;
         }
-        let factor = cost / self.cost;
-        self.objective.rescale(factor);
-        self.empty *= factor;
+        self.rescale(cost / self.cost);
         self.held.merge_blocks(&mut self.state);
         self.refit();
     }

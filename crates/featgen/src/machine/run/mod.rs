@@ -68,7 +68,6 @@ impl Machine {
             held: Held::new(rows, &self.kept),
             state: State::new(rows, objective.outputs(), free.width()),
             d: Vec::new(),
-            empty: 0.0,
             value: 0.0,
             first: 0.0,
             decrease: f64::INFINITY,
@@ -138,8 +137,6 @@ struct Run<'a> {
     solver: Box<dyn Subproblem>,
     /// The cost in force.
     cost: f64,
-    /// The loss without features, at the cost in force.
-    empty: f64,
     /// How often it was doubled.
     doublings: usize,
     /// The subproblem tolerance in force.
@@ -223,7 +220,7 @@ impl Run<'_> {
         self.free.fit(&*self.objective, &self.state.f, &mut self.state.free);
         self.d = self.decisions();
         self.value = self.objective.value(&self.d);
-        (self.first, self.empty) = (self.value, self.value);
+        self.first = self.value;
         self.set_mark();
     }
 
@@ -444,11 +441,15 @@ impl Run<'_> {
         false
     }
 
+    /// Lets errors cost so many times what they did.
+    fn rescale(&mut self, factor: f64) {
+        self.objective.rescale(factor);
+        self.first *= factor;
+    }
+
     fn double_cost(&mut self) -> Outcome {
         self.cost *= 2.0;
-        self.first *= 2.0;
-        self.empty *= 2.0;
-        self.objective.rescale(2.0);
+        self.rescale(2.0);
         // A bound for a smaller cost is one for a larger: the optimum only grows.
         let outcome = self.refit();
         self.held.drop_idle_blocks(&mut self.state);
@@ -485,8 +486,8 @@ impl Run<'_> {
         if self.machine.loss_in_use().output() == Output::Classes {
             return Fit::Accuracy(accuracy(self.labels, &self.d));
         }
-        let explained = 1.0 - self.objective.value(&self.d) / self.empty;
-        Fit::Explained(if self.empty > 0.0 { explained } else { 0.0 })
+        let explained = 1.0 - self.objective.value(&self.d) / self.first;
+        Fit::Explained(if self.first > 0.0 { explained } else { 0.0 })
     }
 
     fn record(&mut self, outcome: &Outcome, scored: u128, seconds: Seconds) {

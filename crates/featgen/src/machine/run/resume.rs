@@ -102,8 +102,7 @@ impl Run<'_> {
             return Err(strange("its costs and tolerances"));
         }
         // Doubling is exact, so that once is as good as step by step.
-        self.objective.rescale(factor);
-        self.empty *= factor;
+        self.rescale(factor);
         self.cost = progress.cost;
         self.doublings = progress.doublings;
         self.inner_tol = progress.inner_tol;
