@@ -187,7 +187,7 @@ fn reading(criterion: &mut Criterion) {
     file.write_all(text.as_bytes()).expect("room for it");
     let mut group = criterion.benchmark_group("svmlight");
     group.throughput(Throughput::Bytes(text.len() as u64));
-    let reader = Reader::new().threads(1);
+    let reader = Reader::new().context(&featgen::Context::new().threads(1));
     group.bench_function("read", |b| b.iter(|| reader.read(file.path()).expect("valid text")));
     group.finish();
 }
@@ -195,7 +195,8 @@ fn reading(criterion: &mut Criterion) {
 fn fitting(criterion: &mut Criterion) {
     let linear = synth::Linear { rows: 1000, features: 5000, relevant: 50, ..Default::default() };
     let made = linear.generate().expect("valid parameters");
-    let machine = Machine::new().budget(10).cost(10.0).features(100).threads(1);
+    let machine =
+        Machine::new().budget(10).cost(10.0).features(100).context(&featgen::Context::new().threads(1));
     criterion.bench_function("fit 100 of 5000 features", |b| {
         b.iter(|| machine.fit(&LinearSpace::new(&made.train), &made.train.labels).expect("a model"));
     });

@@ -12,14 +12,14 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
-use featgen::Machine;
+use anyhow::{Context as _, Result, bail, ensure};
 use featgen::data::read::Reader;
 use featgen::operator::Operator;
 use featgen::space::{
     Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Precision,
     Settings, WorstCase,
 };
+use featgen::{Context, Machine};
 
 /// A worst case that a machine asked for.
 struct Asked {
@@ -103,14 +103,14 @@ fn main() -> Result<()> {
         arguments.next().map_or(Ok(otherwise), |text| text.parse().with_context(|| format!("number {text}")))
     };
     let (features, budget, repeats) = (number(60)?, number(10)?, number(1)?);
-    let data = Reader::new().threads(1).read(&file)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let one = Context::new().threads(1);
+    let data = Reader::new().context(&one).read(&file)?;
     let made = || PolySpace::new(Inputs::new(&data), 1.0, 1.0).map(|space| space.most_work(u64::MAX));
-    let (pruned, all) = pool.install(|| -> Result<_> { Ok((made()?, made()?.exhaustive())) })?;
+    let (pruned, all) = one.run(|| -> Result<_> { Ok((made()?, made()?.exhaustive())) })??;
 
     let clock = Clock::start();
     let watched = Watched { space: &pruned, asked: Mutex::default() };
-    let machine = Machine::new().budget(budget).features(features).threads(1);
+    let machine = Machine::new().budget(budget).features(features).context(&one);
     let model = machine.fit(&watched, &data.labels)?;
     let asked = watched.asked.into_inner()?;
     println!(
@@ -129,7 +129,7 @@ fn main() -> Result<()> {
     for Asked { v, taken } in [0, last / 2, last].map(|k| &asked[k]) {
         let timed = |space: &PolySpace<'_>| -> Result<(WorstCase, f64)> {
             let clock = Clock::start();
-            let found = pool.install(|| space.worst_case(&Ask::one(v, budget, taken)))?;
+            let found = one.run(|| space.worst_case(&Ask::one(v, budget, taken)))??;
             Ok((found, clock.seconds()))
         };
         let ((found, mut seconds), (expected, mut longer)) = (timed(&pruned)?, timed(&all)?);

@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::time::Instant;
 
+use featgen::Context;
 use featgen::data::store::{self, Progress as Step};
-use featgen::space::Watch;
 
 use crate::args::ConvertArgs;
 use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 
-pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let reader = args.reader();
+    let reader = args.reader(context);
     let inputs: Vec<(&str, &Path)> =
         std::iter::once(("the data", &*args.data)).chain(reader.files()).collect();
     crate::check_outputs(&inputs, &[("the store", &args.store)])?;
-    let progress = if args.quiet { Progress::hidden() } else { Progress::new(None, &Watch::default()) };
+    let progress = if args.quiet { Progress::hidden() } else { Progress::new(None, context) };
     progress.doing(format!("reading {}", args.data.display()));
     let made = store::convert(&reader, &args.data, &args.store, &args.conversion(), &mut |step| {
         show(&progress, step)

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use featgen::model::Term;
-use featgen::space::{Feature, Watch};
+use featgen::space::Feature;
 use featgen::synth::{Linear, Truth};
-use featgen::{Error, LinearSpace, Machine, Model};
+use featgen::{Context, Error, LinearSpace, Machine, Model};
 
 use crate::args::DemoArgs;
 use crate::interrupt;
@@ -20,11 +20,11 @@ use crate::table::{Align, Cell};
 /// Instances that the model is tested on.
 const TEST_ROWS: usize = 1000;
 
-pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<u8> {
     if args.select == 0 || args.select > args.features {
         return Err(Error::parameter("select", format!("must be within 1 and {}", args.features)).into());
     }
-    let mut progress = Progress::new(Some(args.select), &Watch::default());
+    let mut progress = Progress::new(Some(args.select), context);
     progress.doing("making data");
     let &DemoArgs { rows, features, relevant, seed, .. } = args;
     let made =
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<u8> {
     let start = Instant::now();
     // Small enough a cost for a telling certificate; the refit makes up for what it takes from the weights.
     let machine = Machine::new().features(args.select).cost(20.0 / rows as f64).debias(1.0);
-    let machine = machine.interrupt(interrupt::flag());
+    let machine = machine.context(&context.clone().interrupt(interrupt::flag()));
     let model = machine.fit_observed(&LinearSpace::new(&made.train), &made.train.labels, &mut progress)?;
     let spent = start.elapsed().as_secs_f64();
     progress.finish();

@@ -125,12 +125,18 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// Those of the rounds, with what only the caller knows.
-    pub(crate) fn of(model: &Model, read: f64, total: f64) -> Self {
+    /// Those of the rounds, with what only the caller knows. Preparing the space is a part of searching it.
+    pub(crate) fn of(model: &Model, read: f64, prepared: f64, total: f64) -> Self {
         let sum = |part: fn(&featgen::model::Seconds) -> f64| {
             model.rounds.iter().fold(0.0, |sum, r| sum + part(&r.seconds))
         };
-        Self { read, score: sum(|s| s.score), generate: sum(|s| s.generate), solve: sum(|s| s.solve), total }
+        Self {
+            read,
+            score: prepared + sum(|s| s.score),
+            generate: sum(|s| s.generate),
+            solve: sum(|s| s.solve),
+            total,
+        }
     }
 }
 

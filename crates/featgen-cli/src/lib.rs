@@ -24,9 +24,10 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use args::{Cli, Command};
 use clap::Parser;
+use featgen::Context;
 use featgen::files::Identity;
 
 /// The exit code of what went well.
@@ -43,7 +44,7 @@ where
 {
     featgen::data::explain_cut_files(Some(1));
     match Cli::try_parse_from(arguments) {
-        Ok(cli) => command(cli.command).unwrap_or_else(|error| explain(&error)),
+        Ok(cli) => command(&cli.command).unwrap_or_else(|error| explain(&error)),
         Err(error) => {
             // Help and version are "errors" too, of code 0. If nobody reads them there is nothing to do about it.
             let _ = error.print();
@@ -52,25 +53,22 @@ where
     }
 }
 
-fn command(command: Command) -> anyhow::Result<u8> {
-    start_threads(&command)?;
-    match command {
-        Command::Train(args) => train::run(&args),
-        Command::Predict(args) => predict::run(&args),
-        Command::Inspect(args) => inspect::run(&args),
-        Command::Convert(args) => convert::run(&args),
-        Command::Synth(args) => synth::run(&args),
-        Command::Demo(args) => demo::run(&args),
-    }
-}
-
-fn start_threads(command: &Command) -> anyhow::Result<()> {
-    let Some(asked) = command.threads() else { return Ok(()) };
-    let most = featgen::threads::most();
+fn command(command: &Command) -> anyhow::Result<u8> {
+    let asked = command.threads().unwrap_or(0);
+    let most = Context::most_threads();
     if asked > most {
         note(format_args!("note: {most} threads, not {asked}: more would only wait for each other"));
     }
-    Ok(featgen::threads::start(asked)?)
+    let context = Context::new().threads(asked);
+    // All of it on the same threads.
+    context.run(|| match command {
+        Command::Train(args) => train::run(args, &context),
+        Command::Predict(args) => predict::run(args, &context),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Convert(args) => convert::run(args, &context),
+        Command::Synth(args) => synth::run(args),
+        Command::Demo(args) => demo::run(args, &context),
+    })?
 }
 
 /// One line that says what went wrong, and the exit code that goes with it.

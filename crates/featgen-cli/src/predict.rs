@@ -3,13 +3,13 @@
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use featgen::data::Dataset;
 use featgen::data::read::{Batch, read_offsets};
 use featgen::files::WholeFile;
 use featgen::model::{Decisions, Lacking, Predictor, Tally};
 use featgen::objective::{self, Output};
-use featgen::{Error, Model};
+use featgen::{Context, Error, Model};
 
 use crate::args::{OutputKind, PredictArgs};
 use crate::interrupt;
@@ -17,7 +17,7 @@ use crate::json::{self, Quality};
 use crate::numbers::plural;
 use crate::summary;
 
-pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
     crate::check_outputs(&inputs(args), args.output.as_deref().map(|file| ("predictions", file)).as_slice())?;
     let model = at_features(Model::load(&args.model)?, args)?;
     if args.output_kind == OutputKind::Probability && !model.has_probabilities() {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<u8> {
         let reason = format!("probabilities take a model trained with --loss {able}, not {}", model.loss);
         return Err(Error::parameter("output-kind", reason).into());
     }
-    let batches = args.input.reader().require_labels(false).batches(&args.data)?;
+    let batches = args.input.reader(context).require_labels(false).batches(&args.data)?;
     let (source, names) = (batches.source().to_owned(), batches.names().clone());
     let mut lacking = model.lacking(&names, batches.dimension());
     refuse_if_all(&lacking, &source, args)?;

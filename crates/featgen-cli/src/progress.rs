@@ -3,11 +3,10 @@
 use std::fmt::{Arguments, Write};
 use std::time::Duration;
 
-use featgen::Error;
 use featgen::error::Reason;
 use featgen::machine::Observer;
 use featgen::model::{Certificate, Round};
-use featgen::space::Watch;
+use featgen::{Context, Error};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::args::TalkArgs;
@@ -26,17 +25,17 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// A moving line if standard error is a terminal; with `wanted` features, a bar that fills up to them. It says how far
-    /// searches are that `watch` sees.
-    pub(crate) fn new(wanted: Option<usize>, watch: &Watch) -> Self {
+    /// searches in `context` are.
+    pub(crate) fn new(wanted: Option<usize>, context: &Context) -> Self {
         let (line, template) = match wanted {
             Some(k) => (ProgressBar::new(k as u64), "{spinner} {bar:16} {search}{wide_msg}"),
             None => (ProgressBar::new_spinner(), "{spinner} {search}{wide_msg}"),
         };
         let style = ProgressStyle::with_template(template).expect("the templates above are valid");
-        let watch = watch.clone();
+        let context = context.clone();
         line.set_style(style.with_key("search", move |_: &ProgressState, out: &mut dyn Write| {
             // Where nothing can be written there is nobody to tell.
-            let _ = out.write_str(&searching(watch.read()));
+            let _ = out.write_str(&searching(context.searched()));
         }));
         // A line that nobody sees needs no thread; one that is seen can do without if the system starts no more.
         if !line.is_hidden() && std::thread::Builder::new().spawn(|| ()).is_ok() {
@@ -55,11 +54,11 @@ impl Progress {
     }
 
     /// As [`new`](Self::new), as talkative as the user wants it.
-    pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>, watch: &Watch) -> Self {
+    pub(crate) fn talking(talk: &TalkArgs, wanted: Option<usize>, context: &Context) -> Self {
         if talk.quiet {
             return Self::hidden();
         }
-        Self { every_round: talk.verbose, ..Self::new(wanted, watch) }
+        Self { every_round: talk.verbose, ..Self::new(wanted, context) }
     }
 
     /// Says what rounds count, if not features.

@@ -1,9 +1,9 @@
 //! The space that the user's options describe, over data: features one by one, groups of them, products or curves.
 
-use featgen::Result;
 use featgen::data::{Columns, Dataset};
 use featgen::space::spec::{Built, Omitted, Value};
-use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, SpaceSpec, Watch};
+use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, SpaceSpec};
+use featgen::{Context, Result};
 
 use crate::args::LearningArgs;
 use crate::numbers::{count, plural};
@@ -16,15 +16,15 @@ pub(crate) struct Chosen<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-/// The space that `args` ask for, over the columns of the data that are not kept. `watch` sees its searches.
+/// The space that `args` ask for, over the columns of the data that are not kept.
 pub(crate) fn chosen<'a>(
     args: &LearningArgs,
     columns: &'a dyn Columns,
     data: &'a Dataset,
     progress: &Progress,
-    watch: &'a Watch,
+    context: &'a Context,
 ) -> Result<Chosen<'a>> {
-    let inputs = Inputs::called(columns, &data.names).watched(watch);
+    let inputs = Inputs::called(columns, &data.names).context(context);
     let mut spec = args.spec()?;
     for (parameter, file) in args.space.files() {
         spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, &inputs)?))?;

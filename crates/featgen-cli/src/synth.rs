@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use featgen::Context;
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
-use featgen::space::Watch;
 use featgen::synth::{Group, Linear, Outcome, Products, Set, Truth};
 
 use crate::args::{
@@ -149,7 +149,7 @@ fn write_all(
 ) -> featgen::Result<Vec<String>> {
     files.check()?;
     let truth = truth()?;
-    let progress = Progress::new(None, &Watch::default());
+    let progress = Progress::new(None, &Context::new());
     let mut command = vec!["featgen train".to_owned()];
     progress.doing("making the training set");
     command.extend(write(&train()?, files, "train", ["", "--labels "], &progress)?);

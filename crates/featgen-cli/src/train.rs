@@ -9,8 +9,7 @@ use std::time::Instant;
 use featgen::data::read::read_offsets;
 use featgen::data::{Columns, Dataset, Except, Labels, store};
 use featgen::machine::Stop;
-use featgen::space::Watch;
-use featgen::{Error, Machine, Model};
+use featgen::{Context, Error, Machine, Model};
 
 use crate::args::{Size, TrainArgs};
 use crate::json::{self, Quality, Report, Seconds};
@@ -20,34 +19,36 @@ use crate::style::Style;
 use crate::summary;
 use crate::{interrupt, keep, predict, space};
 
-pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let mut machine = args.learning.machine()?.threads(args.input.threads());
+    let mut machine = args.learning.machine()?;
     crate::check_outputs(&inputs(args), &outputs(args))?;
     if let Some(file) = &args.checkpoint {
         machine = machine.checkpoint(file);
     }
     let interrupted = Arc::default();
-    let watch = Watch::new(Arc::clone(&interrupted));
-    let mut progress = Progress::talking(&args.talk, args.learning.features, &watch);
-    let (train, test) = read(args, &progress)?;
+    let mut context = context.clone().interrupt(Arc::clone(&interrupted));
+    if let Some(Size(bytes)) = args.memory {
+        context = context.memory(bytes);
+    }
+    machine = machine.context(&context);
+    let mut progress = Progress::talking(&args.talk, args.learning.features, &context);
+    let (train, test) = read(args, &context, &progress)?;
+    let read = start.elapsed().as_secs_f64();
     let kept = keep::kept(args.learning.keep.as_deref(), &train)?;
     let others = Except::new(&*train.columns, kept.ids().iter().copied());
     let columns: &dyn Columns = if kept.ids().is_empty() { &*train.columns } else { &others };
-    let mut chosen = space::chosen(&args.learning, columns, &train, &progress, &watch)
+    let mut chosen = space::chosen(&args.learning, columns, &train, &progress, &context)
         .map_err(|error| with_source(error, &train.source))?;
     machine = machine.keep(kept);
     if let Some(file) = &args.learning.offset {
         machine = machine.offset(read_offsets(file, Some(train.columns.rows()))?);
     }
-    if let Some(Size(bytes)) = args.memory {
-        machine.keep_within(bytes, &mut *chosen.space, &train.labels)?;
-    }
-    let read = start.elapsed().as_secs_f64();
+    machine.limit_memory(&mut *chosen.space, &train.labels)?;
+    let prepared = start.elapsed().as_secs_f64() - read;
     progress.counting(chosen.unit());
     progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit()));
     interrupt::watch(&interrupted);
-    let machine = machine.interrupt(interrupted);
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<u8> {
         labels: &train.labels,
         source: &train.source,
         test: tested.as_ref().ok().cloned().flatten(),
-        seconds: Seconds::of(&model, read, start.elapsed().as_secs_f64()),
+        seconds: Seconds::of(&model, read, prepared, start.elapsed().as_secs_f64()),
         saved_as: args.output.as_deref().filter(|_| saved.is_ok()),
     };
     // Shown even if it could not be saved or tested: the work must not be lost.
@@ -114,7 +115,11 @@ fn is_read(path: &Path) -> bool {
 }
 
 /// The training and the test data; both before the work begins, so that mistakes are found early.
-fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Option<Dataset>)> {
+fn read(
+    args: &TrainArgs,
+    context: &Context,
+    progress: &Progress,
+) -> anyhow::Result<(Dataset, Option<Dataset>)> {
     let files = [
         ("data", Some(&args.data)),
         ("test", args.test.as_ref()),
@@ -128,7 +133,7 @@ fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Optio
         let reason = "these data would be read into memory; `featgen convert` makes a store of them first";
         return Err(Error::parameter("memory", reason).into());
     }
-    let mut reader = args.input.reader();
+    let mut reader = args.input.reader(context);
     if let Some(file) = &args.names {
         reader = reader.names_file(file);
     }
@@ -139,7 +144,7 @@ fn read(args: &TrainArgs, progress: &Progress) -> anyhow::Result<(Dataset, Optio
     let train = reader.read(&args.data)?;
     let read_test = |path| {
         progress.doing(format!("reading {}", Path::display(path)));
-        args.input.reader_with_labels(args.test_labels.as_ref()).read(path)
+        args.input.reader_with_labels(args.test_labels.as_ref(), context).read(path)
     };
     let test = args.test.as_deref().map(read_test).transpose()?;
     Ok((train, test))

@@ -11,8 +11,8 @@ use featgen::data::{ClassWeights, Columns, Except, Labels, Names};
 use featgen::machine::Observer;
 use featgen::model::Round;
 use featgen::objective::{Kept, LossSpec};
-use featgen::space::{FeatureSpace, Inputs, Watch};
-use featgen::{Error, Machine};
+use featgen::space::Inputs;
+use featgen::{Context, Error, Machine};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
@@ -82,9 +82,10 @@ pub(crate) fn fit<'py>(
     listeners: Listeners,
 ) -> PyResult<(Model, Option<PyErr>)> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    let watch = Watch::new(Arc::clone(&interrupted));
-    let (threads, text) = (options.threads, target.text);
-    let mut machine = options.machine().map_err(raise)?.interrupt(Arc::clone(&interrupted));
+    // Its threads end with the run: nothing is left behind that a fork would break.
+    let context = Context::new().threads(options.threads).interrupt(Arc::clone(&interrupted));
+    let text = target.text;
+    let mut machine = options.machine().map_err(raise)?.context(&context);
     machine = match target.weights.clone() {
         Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
         None if target.balanced => machine.class_weights(ClassWeights::Balanced),
@@ -109,11 +110,11 @@ pub(crate) fn fit<'py>(
             let (reply, replies) = sync_channel(0);
             let work = {
                 let (labels, spec, machine) = (&labels, &spec, &machine);
-                let inputs = Inputs::called(columns, &names).watched(&watch);
+                let inputs = Inputs::called(columns, &names).context(&context);
                 move || {
                     let mut reporter = Reporter { report, replies, not_saved: false };
-                    let build = |inputs| spec.build(inputs, counts).map(|built| built.space);
-                    run(machine, threads, &build, inputs, labels, &mut reporter)
+                    let space = spec.build(inputs, counts)?.space;
+                    machine.fit_observed(&*space, labels, &mut reporter)
                 }
             };
             let worker = scope.spawn(work);
@@ -131,21 +132,6 @@ pub(crate) fn fit<'py>(
             }
         })
     })
-}
-
-/// Everything that may take long. The pool ends with the run: nothing is left behind that a fork would break.
-fn run<'a>(
-    machine: &Machine,
-    threads: usize,
-    space: &(dyn Fn(Inputs<'a>) -> featgen::Result<Box<dyn FeatureSpace + 'a>> + Sync),
-    inputs: Inputs<'a>,
-    labels: &Labels,
-    reporter: &mut Reporter,
-) -> featgen::Result<featgen::Model> {
-    let pool = featgen::threads::pool(threads)?;
-    let space = pool.install(|| space(inputs))?;
-    drop(pool);
-    machine.fit_observed(&*space, labels, reporter)
 }
 
 /// What happens in a run.
@@ -257,8 +243,7 @@ impl Options {
             .loss(self.loss()?)
             .shift(self.fit_intercept)
             .inner_tol(self.inner_tol)
-            .solver(&self.solver)
-            .threads(self.threads);
+            .solver(&self.solver);
         if let Some(features) = self.n_features {
             machine = machine.features(features);
         }

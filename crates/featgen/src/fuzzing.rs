@@ -4,8 +4,9 @@
 //! Each function takes any bytes. It may refuse them; it must not panic, and what it takes it must be able to use.
 
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
+use crate::context::Context;
 use crate::data::read::lists::{LabelFile, read_names, read_weights};
 use crate::data::read::{Reader, Source};
 use crate::data::store::Store;
@@ -19,13 +20,12 @@ use crate::space::{
 };
 
 /// One thread for all: starting some takes longer than parsing.
-static THREAD: LazyLock<Arc<rayon::ThreadPool>> =
-    LazyLock::new(|| Arc::new(crate::threads::pool(1).expect("a thread")));
+static THREAD: LazyLock<Context> = LazyLock::new(|| Context::new().threads(1));
 
 const ROWS: &str = "1 1:1 2:0.5 4:-2\n-1 1:2 3:1\n1 2:1 3:0.25\n-1 2:3 5:1\n";
 
 fn reader() -> Reader {
-    Reader::new().require_labels(false).chunk(64).on(&THREAD)
+    Reader::new().require_labels(false).chunk(64).context(&THREAD)
 }
 
 /// A few rows of five features.
@@ -41,7 +41,7 @@ static NAMED: LazyLock<Dataset> = LazyLock::new(|| {
 
 /// A model for them.
 static MODEL: LazyLock<Model> = LazyLock::new(|| {
-    let machine = Machine::new().budget(2).max_rounds(2).threads(1);
+    let machine = Machine::new().budget(2).max_rounds(2).context(&THREAD);
     machine.fit(&LinearSpace::new(&DATA), &DATA.labels).expect("sound data")
 });
 
@@ -121,7 +121,7 @@ pub fn npy(bytes: &[u8]) {
 
 /// A store whose checksums are right.
 pub fn store(bytes: &[u8]) {
-    let Ok(store) = THREAD.install(|| Store::open_bytes(bytes)) else { return };
+    let Ok(Ok(store)) = THREAD.run(|| Store::open_bytes(bytes)) else { return };
     look_at(&store);
     if let Ok(data) = store.into_dataset("test") {
         let _ = use_data(&data);
@@ -163,7 +163,7 @@ pub fn sound_checkpoint(path: &Path) -> Vec<u8> {
 }
 
 fn machine() -> Machine {
-    Machine::new().budget(1).max_rounds(2).tol(0.0).threads(1)
+    Machine::new().budget(1).max_rounds(2).tol(0.0).context(&THREAD)
 }
 
 /// Lists of features, as groups and as a tree.

@@ -27,9 +27,9 @@
 //! | [`model`] | what is kept: terms and weights, prediction, files |
 //! | [`synth`] | data sets made from a seed |
 //! | [`files`] | files that appear whole or not at all |
-//! | [`threads`] | how many work, at most |
 
 mod bracket;
+mod context;
 pub mod data;
 mod digest;
 pub mod error;
@@ -47,8 +47,8 @@ pub mod space;
 pub mod subproblem;
 pub mod synth;
 pub mod target;
-pub mod threads;
 
+pub use context::Context;
 pub use data::Dataset;
 pub use error::{Error, Result};
 pub use machine::Machine;

@@ -4,6 +4,7 @@
 mod common;
 
 use common::Problem;
+use featgen::Context;
 use featgen::LinearSpace;
 use rayon::prelude::*;
 
@@ -15,8 +16,13 @@ fn agrees(solver: &str, make: fn(u64) -> Problem, closes: bool) {
     (0..80).into_par_iter().map(make).for_each(|problem| {
         let columns = problem.store();
         let space = LinearSpace::over(&*columns);
-        let model =
-            problem.machine().gap(GAP).solver(solver).threads(1).fit(&space, &problem.labels()).unwrap();
+        let model = problem
+            .machine()
+            .gap(GAP)
+            .solver(solver)
+            .context(&Context::new().threads(1))
+            .fit(&space, &problem.labels())
+            .unwrap();
         let (found, expected) = (model.certificate.objective, problem.optimum(problem.cost));
         let (rounds, gap) = (model.rounds.len(), model.certificate.gap());
         let away = (found - expected) / expected;

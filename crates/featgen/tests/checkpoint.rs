@@ -14,9 +14,9 @@ use featgen::data::{ClassWeights, Columns, Dataset, Labels, Names};
 use featgen::machine::{Observer, Stop};
 use featgen::model::Round;
 use featgen::space::{
-    AdditiveSpace, FeatureSpace, GroupWeight, Groups, Inputs, PolySpace, ProductSpace, Tree, Watch,
+    AdditiveSpace, FeatureSpace, GroupWeight, Groups, Inputs, PolySpace, ProductSpace, Tree,
 };
-use featgen::{Error, GroupSpace, LinearSpace, Machine, Model, TreeSpace};
+use featgen::{Context, Error, GroupSpace, LinearSpace, Machine, Model, TreeSpace};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -130,12 +130,15 @@ fn same_from_everywhere(what: &str, machine: &Machine, space: &dyn FeatureSpace,
     let last = copies.files.len() - 1;
     for (k, file) in copies.files.iter().enumerate() {
         fs::write(&path, file).unwrap();
-        let machine = machine.clone().threads(1 + k % 3);
+        let machine = machine.clone();
         // As far as the next checkpoint is far enough, if that is the same.
         let flag: Arc<AtomicBool> = Arc::default();
         let to_the_end = [0, last / 2, last].contains(&k);
         let mut again = Copies { stop: Some(Arc::clone(&flag)).filter(|_| !to_the_end), ..Copies::default() };
-        let model = machine.interrupt(flag).fit_observed(space, labels, &mut again).unwrap();
+        let model = machine
+            .context(&Context::new().threads(1 + k % 3).interrupt(flag))
+            .fit_observed(space, labels, &mut again)
+            .unwrap();
         assert!(again.resumed.is_some(), "{what}");
         if to_the_end {
             assert!(model.to_json() == expected, "{what}: another model from checkpoint {k}");
@@ -155,8 +158,9 @@ fn every_way_goes_on(space: usize) {
     for (k, (way, set)) in WAYS.into_iter().enumerate() {
         for loss in Loss::ALL {
             let columns = stored(&x, Storage::ALL[(k + space) % 5]);
-            let machine =
-                set(Machine::new().threads(1).loss(featgen::objective::by_name(loss.name()).unwrap()));
+            let machine = set(Machine::new()
+                .context(&Context::new().threads(1))
+                .loss(featgen::objective::by_name(loss.name()).unwrap()));
             let machine = machine.class_weights(ClassWeights::Balanced).shift(k % 4 != 3);
             let what = format!("{name}, {way}, {loss:?}");
             turns += same_from_everywhere(&what, &machine, &*make(Inputs::over(&*columns)), &labels);
@@ -234,7 +238,7 @@ fn interrupted_runs_go_on() {
                 reported += 1;
                 seen.store(reported == 2, Ordering::Relaxed);
             };
-            let machine = machine.clone().checkpoint(&path).interrupt(flag);
+            let machine = machine.clone().checkpoint(&path).context(&Context::new().interrupt(flag));
             let model = machine.fit_observed(&*space, &labels, &mut stop_soon).unwrap();
             runs += 1;
             if model.stopped != Stop::Interrupted {
@@ -258,14 +262,18 @@ fn a_run_that_is_ended_at_once_loses_nothing() {
     let (x, labels) = values(40, 10, 8);
     let columns = stored(&x, Storage::Sparse);
     let ended = Arc::new(AtomicBool::new(true));
-    let watch = Watch::new(Arc::clone(&ended));
+    let context = Context::new().interrupt(Arc::clone(&ended));
     let (_folder, path) = folder();
     let machine = Machine::new().max_rounds(2).checkpoint(&path);
-    let watched = LinearSpace::from(Inputs::over(&*columns).watched(&watch));
-    let model = machine.clone().interrupt(Arc::clone(&ended)).fit(&watched, &labels).unwrap();
+    let watched = LinearSpace::from(Inputs::over(&*columns).context(&context));
+    let model = machine
+        .clone()
+        .context(&Context::new().interrupt(Arc::clone(&ended)))
+        .fit(&watched, &labels)
+        .unwrap();
     assert_eq!((model.stopped, model.rounds.len(), path.exists()), (Stop::Interrupted, 0, false));
     machine.fit(&LinearSpace::over(&*columns), &labels).unwrap();
-    let error = machine.clone().interrupt(ended).fit(&watched, &labels).unwrap_err();
+    let error = machine.clone().context(&Context::new().interrupt(ended)).fit(&watched, &labels).unwrap_err();
     assert!(error.to_string().ends_with("run.ckpt: interrupted while the data were compared with it"));
 }
 
@@ -282,7 +290,7 @@ impl Begun {
     fn new(set: Set) -> Self {
         let (x, labels) = values(20, 8, 1);
         let (folder, path) = folder();
-        let machine = set(Machine::new().threads(1)).checkpoint(&path);
+        let machine = set(Machine::new().context(&Context::new().threads(1))).checkpoint(&path);
         let begun = Self { _folder: folder, path, x, labels, machine };
         begun.fit(&begun.machine).unwrap();
         begun

@@ -5,7 +5,7 @@ mod common;
 use common::{Loss, Storage};
 use featgen::data::Labels;
 use featgen::model::Seconds;
-use featgen::{LinearSpace, Machine, Model};
+use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -31,7 +31,7 @@ fn same_on_any_number_of_threads(loss: Loss, set: impl Fn(Machine) -> Machine) {
         assert!(stored.batch() < COLUMNS, "{storage:?}: only one batch");
         let fit = |threads: usize| -> Model {
             let loss = featgen::objective::by_name(loss.name()).unwrap();
-            let machine = set(Machine::new().cost(0.1).loss(loss).threads(threads));
+            let machine = set(Machine::new().cost(0.1).loss(loss).context(&Context::new().threads(threads)));
             let mut model = machine.fit(&LinearSpace::over(&*stored), &labels).unwrap();
             model.rounds.iter_mut().for_each(|round| round.seconds = Seconds::default());
             model

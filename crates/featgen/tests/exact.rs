@@ -8,7 +8,7 @@ use common::Loss;
 use dashu_float::FBig;
 use featgen::data::{Dense, Labels, Layout};
 use featgen::machine::Stop;
-use featgen::{LinearSpace, Machine, Model};
+use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -62,7 +62,12 @@ impl Tiny {
 
     fn machine(&self, cost: f64) -> Machine {
         let loss = featgen::objective::by_name(self.loss.name()).unwrap();
-        Machine::new().loss(loss).shift(self.shift).budget(self.budget).cost(cost).threads(1)
+        Machine::new()
+            .loss(loss)
+            .shift(self.shift)
+            .budget(self.budget)
+            .cost(cost)
+            .context(&Context::new().threads(1))
     }
 
     fn fit(&self, machine: &Machine) -> featgen::Result<Model> {

@@ -9,7 +9,7 @@ use featgen::data::Columns;
 use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
 use featgen::space::{Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Tree, TreeSpace};
-use featgen::{LinearSpace, Machine, Model};
+use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -100,8 +100,13 @@ fn agrees(solver: &str, count: u64, make: fn(u64) -> Problem, closes: bool) {
     problems(count, make).par_bridge().for_each(|grouped| {
         let (problem, columns) = (&grouped.problem, grouped.problem.store());
         let space = grouped.space(&*columns);
-        let model =
-            problem.machine().gap(GAP).solver(solver).threads(1).fit(&*space, &problem.labels()).unwrap();
+        let model = problem
+            .machine()
+            .gap(GAP)
+            .solver(solver)
+            .context(&Context::new().threads(1))
+            .fit(&*space, &problem.labels())
+            .unwrap();
         let (found, expected) = (model.certificate.objective, grouped.optimum(problem.cost));
         let (rounds, gap) = (model.rounds.len(), model.certificate.gap());
         let away = (found - expected) / expected;

@@ -8,7 +8,7 @@ use common::{Loss, Storage};
 use featgen::data::{Labels, Names};
 use featgen::objective::{Kept, LossSpec};
 use featgen::space::{GroupSpace, GroupWeight, Groups, Inputs, PolySpace};
-use featgen::{LinearSpace, Machine, Model};
+use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -127,8 +127,12 @@ impl Case {
         let name = if self.loss == "many hinges" { "squared-hinge" } else { self.loss };
         let given: &[(&str, f64)] = if self.loss == "huber" { &[("delta", 0.8)] } else { &[] };
         let loss = LossSpec::find(name).unwrap().make(given).unwrap();
-        let mut machine =
-            Machine::new().loss(loss).budget(self.budget).cost(self.cost).shift(self.intercept).threads(1);
+        let mut machine = Machine::new()
+            .loss(loss)
+            .budget(self.budget)
+            .cost(self.cost)
+            .shift(self.intercept)
+            .context(&Context::new().threads(1));
         if !self.kept.is_empty() {
             // Ids that the space does not have.
             let ids: Vec<u64> = (1000..).take(self.kept.len()).collect();

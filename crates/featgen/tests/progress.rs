@@ -9,7 +9,7 @@ use common::Loss;
 use featgen::data::{Labels, Sparse, Values};
 use featgen::machine::Stop;
 use featgen::model::Round;
-use featgen::{LinearSpace, Machine, Model};
+use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -65,7 +65,7 @@ impl Repeated {
             rounds += 1;
             interrupt.fetch_or(rounds > TOO_MANY, Ordering::Relaxed);
         };
-        let machine = machine.interrupt(Arc::clone(&interrupt));
+        let machine = machine.context(&Context::new().interrupt(Arc::clone(&interrupt)));
         machine.fit_observed(&LinearSpace::over(&self.columns), &self.labels, &mut observer).unwrap()
     }
 }

@@ -6,7 +6,7 @@ use featgen::data::read::Reader;
 use featgen::data::store::{Conversion, Converted, Store, convert};
 use featgen::data::{Bins, Column};
 use featgen::space::{AdditiveSpace, FeatureSpace, Inputs, PolySpace, ProductSpace};
-use featgen::{Dataset, LinearSpace, Machine, Model, synth};
+use featgen::{Context, Dataset, LinearSpace, Machine, Model, synth};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn columns_of(data: &Dataset) -> Vec<(u64, Column)> {
 }
 
 fn fitted_in(space: &dyn FeatureSpace, data: &Dataset) -> Model {
-    let machine = Machine::new().budget(3).max_rounds(4).tol(0.0).threads(2);
+    let machine = Machine::new().budget(3).max_rounds(4).tol(0.0).context(&Context::new().threads(2));
     machine.fit(space, &data.labels).unwrap()
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use featgen::Context;
 use featgen::data::read::Reader;
 use featgen::data::store::Conversion;
 
@@ -57,8 +58,8 @@ pub(crate) struct ConvertArgs {
 }
 
 impl ConvertArgs {
-    pub(crate) fn reader(&self) -> Reader {
-        let mut reader = self.input.reader().require_labels(!self.unlabelled);
+    pub(crate) fn reader(&self, context: &Context) -> Reader {
+        let mut reader = self.input.reader(context).require_labels(!self.unlabelled);
         if let Some(file) = &self.names {
             reader = reader.names_file(file);
         }

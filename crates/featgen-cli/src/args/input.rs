@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use featgen::Context;
 use featgen::data::read::Reader;
 
 /// How data files are to be understood.
@@ -30,13 +31,13 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
-    pub(crate) fn reader(&self) -> Reader {
-        self.reader_with_labels(self.labels.as_ref())
+    pub(crate) fn reader(&self, context: &Context) -> Reader {
+        self.reader_with_labels(self.labels.as_ref(), context)
     }
 
     /// A reader for further data of the same kind, whose labels are elsewhere.
-    pub(crate) fn reader_with_labels(&self, labels: Option<&PathBuf>) -> Reader {
-        let mut reader = Reader::new().threads(self.threads);
+    pub(crate) fn reader_with_labels(&self, labels: Option<&PathBuf>, context: &Context) -> Reader {
+        let mut reader = Reader::new().context(context);
         if let Some(column) = &self.event {
             reader = reader.event_column(column);
         }

@@ -22,7 +22,7 @@ impl Machine {
             (Some(features), _) => (features, features.div_ceil(plan.budget)),
             (None, rounds) => (plan.budget.saturating_mul(rounds), rounds),
         };
-        let footprint = space.footprint(selected, outputs, self.threads_in_use());
+        let footprint = space.footprint(selected, outputs, self.context.threads_in_use());
         // Where there is no matrix of all columns, it may come to gradients.
         let has_matrix = (1..=subproblem::WIDEST as u64).contains(&footprint.width);
         let by_gradients = subproblem::is_first_order(&self.solver) || !has_matrix;
@@ -34,8 +34,10 @@ impl Machine {
         Ok((held, footprint))
     }
 
-    /// Keeps a run within so many bytes beside the data by limiting what its searches hold; an error if that is not enough.
-    pub fn keep_within(&self, bytes: u64, space: &mut dyn FeatureSpace, labels: &Labels) -> Result<()> {
+    /// Keeps a run within the memory that its [`context`](Self::context) allows, by limiting what its searches hold; an error if
+    /// that is not enough.
+    pub fn limit_memory(&self, space: &mut dyn FeatureSpace, labels: &Labels) -> Result<()> {
+        let Some(bytes) = self.context.memory_allowed() else { return Ok(()) };
         let (held, footprint) = self.needs(space, labels)?;
         let least = held.saturating_add(footprint.least);
         if least > bytes {
@@ -51,10 +53,6 @@ impl Machine {
             space.limit(bytes - held);
         }
         Ok(())
-    }
-
-    fn threads_in_use(&self) -> usize {
-        if self.threads > 0 { self.threads } else { rayon::current_num_threads() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Reason};
 use crate::model::Round;
 
-/// Gets every round as it ends. To end a run early, set the flag of [`Machine::interrupt`](crate::Machine::interrupt).
+/// Gets every round as it ends. To end a run early, interrupt its [`Context`](crate::Context).
 pub trait Observer: Send {
     /// A round has ended.
     fn round(&mut self, round: &Round);

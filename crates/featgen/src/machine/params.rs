@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
+use crate::context::Context;
 use crate::data::ClassWeights;
 use crate::error::{Error, Result};
 use crate::model::Parameters;
@@ -33,8 +33,7 @@ pub struct Machine {
     pub(super) solver: String,
     pub(super) debias: Option<f64>,
     pub(super) class_weights: ClassWeights,
-    pub(super) threads: usize,
-    pub(super) interrupt: Arc<AtomicBool>,
+    pub(super) context: Context,
     pub(super) checkpoint: Option<PathBuf>,
 }
 
@@ -56,8 +55,7 @@ impl Default for Machine {
             solver: "auto".into(),
             debias: None,
             class_weights: ClassWeights::Equal,
-            threads: 0,
-            interrupt: Arc::default(),
+            context: Context::new(),
             checkpoint: None,
         }
     }
@@ -171,15 +169,9 @@ impl Machine {
         self
     }
 
-    /// Threads to use; 0 for as many as the machine has. Results do not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// A flag that ends the run as soon as it is set; the model so far is returned.
-    pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.interrupt = flag;
+    /// What the run is done with: threads, memory, and whether it is to end early with the model so far.
+    pub fn context(mut self, context: &Context) -> Self {
+        self.context = context.clone();
         self
     }
 
@@ -187,7 +179,7 @@ impl Machine {
     /// bit for bit, as if nothing had ended the run. The file stays; a run that had come to its end comes to it again.
     ///
     /// It is an error if the file is of other data, or made with other parameters. Only these may be others:
-    /// [`debias`](Self::debias), [`threads`](Self::threads), and stopping rules that would not have ended the run before: more
+    /// [`debias`](Self::debias), the [`context`](Self::context), and stopping rules that would not have ended the run before: more
     /// [`max_rounds`](Self::max_rounds) than were made, a smaller [`tol`](Self::tol), a smaller [`gap`](Self::gap) (without
     /// [`features`](Self::features)), more [`features`](Self::features) with the same budget (unless a block was made
     /// smaller for the old number).

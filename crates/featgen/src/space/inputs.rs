@@ -5,8 +5,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::Feature;
 use super::ask::{Residuals, Sums};
-use super::{Feature, Watch};
+use super::work::go_on;
+use crate::context::Context;
 use crate::data::{Column, Columns, Dataset, Names};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
@@ -16,7 +18,7 @@ use crate::operator::Operator;
 pub struct Inputs<'a> {
     columns: &'a dyn Columns,
     names: Option<&'a Names>,
-    watch: Option<&'a Watch>,
+    context: Option<&'a Context>,
 }
 
 /// Sums whose squares stay finite with room to spare.
@@ -28,31 +30,31 @@ const TOGETHER: usize = 1 << 16;
 impl<'a> Inputs<'a> {
     /// The features of a data set, with its names.
     pub fn new(data: &'a Dataset) -> Self {
-        Self { columns: data.columns.as_ref(), names: Some(&data.names), watch: None }
+        Self { columns: data.columns.as_ref(), names: Some(&data.names), context: None }
     }
 
     /// The features of any storage, called by their numbers.
     pub fn over(columns: &'a dyn Columns) -> Self {
-        Self { columns, names: None, watch: None }
+        Self { columns, names: None, context: None }
     }
 
     /// The features of any storage, called by `names`.
     pub fn called(columns: &'a dyn Columns, names: &'a Names) -> Self {
-        Self { columns, names: Some(names), watch: None }
+        Self { columns, names: Some(names), context: None }
     }
 
-    /// Lets searches over these features be watched, and ended, from outside.
-    pub fn watched(self, watch: &'a Watch) -> Self {
-        Self { watch: Some(watch), ..self }
+    /// What searches over these features are done with: they can be ended from outside, and say how far they are.
+    pub fn context(self, context: &'a Context) -> Self {
+        Self { context: Some(context), ..self }
     }
 
-    pub(super) fn watch(&self) -> Option<&'a Watch> {
-        self.watch
+    pub(super) fn given_context(&self) -> Option<&'a Context> {
+        self.context
     }
 
     /// An error if someone wants the search to end.
     pub(super) fn go_on(&self) -> Result<()> {
-        self.watch.map_or(Ok(()), Watch::go_on)
+        self.context.map_or(Ok(()), go_on)
     }
 
     /// Where the values are.

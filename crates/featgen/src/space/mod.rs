@@ -36,7 +36,7 @@ pub use spec::SpaceSpec;
 use topb::Tops;
 pub use topb::{Scored, TopB};
 pub use tree::{Crossing, Tree, TreeSpace};
-pub use work::{MOST_WORK, Watch};
+pub use work::MOST_WORK;
 
 use crate::error::{Error, Result};
 use crate::operator::Operator;

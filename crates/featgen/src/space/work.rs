@@ -1,8 +1,8 @@
-//! How much a search may do before it is given up: a bound on what bad luck, or bad data, can cost. And how it is watched.
+//! How much a search may do before it is given up: a bound on what bad luck, or bad data, can cost.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::context::Context;
 use crate::error::{Error, Reason, Result};
 
 /// Values that one worst case may read before it ends with an error, unless told otherwise: some minutes to an hour.
@@ -16,37 +16,17 @@ pub(super) const DENSE_SPEED: u64 = 16;
 /// Work is reported when there is this much.
 pub(super) const WORTH_REPORTING: u64 = 1 << 16;
 
-/// A look from outside at long searches: how far they are, and whether they should end.
-#[derive(Debug, Clone, Default)]
-pub struct Watch {
-    interrupt: Arc<AtomicBool>,
-    read: Arc<AtomicU64>,
-}
-
-impl Watch {
-    /// Searches end with an error soon after the flag is set; give the flag to [`Machine::interrupt`](crate::Machine::interrupt)
-    /// too, and the run ends with the model so far.
-    pub fn new(interrupt: Arc<AtomicBool>) -> Self {
-        Self { interrupt, read: Arc::default() }
-    }
-
-    /// Values that the search for products at hand has read so far; 0 while there is none.
-    pub fn read(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
-    }
-
-    /// An error if someone wants the search to end.
-    pub(super) fn go_on(&self) -> Result<()> {
-        match self.interrupt.load(Ordering::Relaxed) {
-            true => Err(Error::Data("the search for features was interrupted".into())),
-            false => Ok(()),
-        }
+/// An error if someone wants the search to end.
+pub(super) fn go_on(context: &Context) -> Result<()> {
+    match context.is_interrupted() {
+        true => Err(Error::Data("the search for features was interrupted".into())),
+        false => Ok(()),
     }
 }
 
 /// The work of one worst case, shared by its threads.
 pub(super) struct Work<'a> {
-    watch: Option<&'a Watch>,
+    context: Option<&'a Context>,
     most: u64,
     done: AtomicU64,
     /// What a user can do about a search that is too long.
@@ -54,22 +34,22 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(most: u64, watch: Option<&'a Watch>, advice: impl Into<Reason>) -> Self {
+    pub(super) fn new(most: u64, context: Option<&'a Context>, advice: impl Into<Reason>) -> Self {
         let advice = advice.into();
-        Self { watch, most, done: AtomicU64::new(0), advice }
+        Self { context, most, done: AtomicU64::new(0), advice }
     }
 
     /// An error if someone wants the search to end.
     pub(super) fn go_on(&self) -> Result<()> {
-        self.watch.map_or(Ok(()), Watch::go_on)
+        self.context.map_or(Ok(()), go_on)
     }
 
     /// Notes that so many values were read. An error if that makes too many, or if someone wants the search to end.
     pub(super) fn add(&self, values: u64) -> Result<()> {
         self.go_on()?;
         let done = self.done.fetch_add(values, Ordering::Relaxed).saturating_add(values);
-        if let Some(watch) = self.watch {
-            watch.read.store(done, Ordering::Relaxed);
+        if let Some(context) = self.context {
+            context.set_searched(done);
         }
         if done > self.most {
             let most = self.most;
@@ -84,27 +64,30 @@ impl<'a> Work<'a> {
 impl Drop for Work<'_> {
     /// The search has ended: nothing is being read.
     fn drop(&mut self) {
-        if let Some(watch) = self.watch {
-            watch.read.store(0, Ordering::Relaxed);
+        if let Some(context) = self.context {
+            context.set_searched(0);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     #[test]
     fn a_search_can_be_watched_and_ended() {
         let flag = Arc::new(AtomicBool::new(false));
-        let watch = Watch::new(Arc::clone(&flag));
-        let work = Work::new(100, Some(&watch), "read less");
+        let context = Context::new().interrupt(Arc::clone(&flag));
+        let work = Work::new(100, Some(&context), "read less");
         assert!(work.add(60).is_ok() && work.add(40).is_ok());
-        assert_eq!(watch.read(), 100);
+        assert_eq!(context.searched(), 100);
         assert!(work.add(1).unwrap_err().to_string().ends_with("after reading 100 values; read less"));
         flag.store(true, Ordering::Relaxed);
         assert!(work.add(0).unwrap_err().to_string().contains("interrupted"));
         drop(work);
-        assert_eq!(watch.read(), 0);
+        assert_eq!(context.searched(), 0);
     }
 }

@@ -20,10 +20,10 @@ mod newton;
 
 pub(crate) use auto::WIDEST;
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use cache::Cache;
 
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::kernels;
 use crate::objective::{Free, Objective};
@@ -176,13 +176,13 @@ pub struct Goal<'a> {
     pub gap: f64,
     /// The paper's rule instead (eq. 37): relative decrease of one iteration.
     pub decrease: Option<f64>,
-    /// Set from outside to stop at once.
-    pub interrupt: &'a AtomicBool,
+    /// Says when to stop at once.
+    pub context: &'a Context,
 }
 
 impl Goal<'_> {
     fn interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
+        self.context.is_interrupted()
     }
 }
 

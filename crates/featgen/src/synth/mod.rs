@@ -23,6 +23,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{OpenClosed01, StandardNormal};
 use rayon::prelude::*;
 
+use crate::context::Context;
 use crate::data::{Columns, Dataset, Dense, Layout, Names, Sparse, Values};
 use crate::error::{Error, Result};
 use crate::files::write_whole;
@@ -272,10 +273,9 @@ fn each(all: usize, part: f64, random: &mut ChaCha8Rng, mut found: impl FnMut(us
     }
 }
 
-/// Runs on threads of its own: a program may have none to share, and those that cannot be started are no panic.
+/// Runs on the threads at hand, or on new ones: those that cannot be started are no panic.
 fn on_threads<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let pool = rayon::ThreadPoolBuilder::new().build();
-    pool.map_err(|e| Error::Data(format!("no threads can be started: {e}")))?.install(make)
+    Context::new().run(make)?
 }
 
 /// What a kind of problem turns into: all that is needed to make its sets, one at a time.

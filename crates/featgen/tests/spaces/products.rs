@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use featgen::Context;
 use featgen::LinearSpace;
 use featgen::data::Columns;
-use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Inputs, PolySpace, ProductSpace, Watch};
+use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Inputs, PolySpace, ProductSpace};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -255,8 +256,8 @@ fn a_search_ends_in_time() {
         let error = worst(space().most_work(1 << 24)).unwrap_err().to_string();
         assert!(error.contains("16777216 values") && error.contains("--degree"), "{error}");
         let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
-        let watch = Watch::new(flag);
-        let inputs = Inputs::over(&stored).watched(&watch);
+        let context = Context::new().interrupt(flag);
+        let inputs = Inputs::over(&stored).context(&context);
         let spaces: [Box<dyn FeatureSpace>; 3] = [
             Box::new(ProductSpace::new(inputs, 8).unwrap()),
             Box::new(PolySpace::new(inputs, 1.0, 1.0).unwrap()),

@@ -1,12 +1,12 @@
 //! Data of any length, some rows at a time.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::idset::IdSet;
 use super::lists::LabelFile;
 use super::source::{Format, Source};
 use super::{Reader, Table, csv, npy, svmlight};
+use crate::context::Context;
 use crate::data::{Columns, Labels, Names, Sparse};
 use crate::error::{Error, Result};
 
@@ -33,7 +33,7 @@ pub struct Batches {
     rows: Rows,
     /// Values in a batch of dense data, about.
     size: usize,
-    threads: Arc<rayon::ThreadPool>,
+    context: Context,
     /// Labels of a file of their own.
     labels: Option<LabelFile>,
 }
@@ -85,7 +85,7 @@ impl Reader {
         if let (Rows::Npy(array), Some(labels)) = (&rows, &labels) {
             labels.check_length(array.rows())?;
         }
-        Ok(Batches { name, names, rows, size: self.chunk, threads: self.pool()?, labels })
+        Ok(Batches { name, names, rows, size: self.chunk, context: self.context.clone(), labels })
     }
 }
 
@@ -118,7 +118,7 @@ impl Batches {
         wanted: &[u64],
         mut each: impl FnMut(Batch) -> Result<(), E> + Send,
     ) -> Result<(), E> {
-        let Self { rows, size, threads, labels, .. } = self;
+        let Self { rows, size, context, labels, .. } = self;
         let (mut labelled, mut first) = (Labelled { given: labels }, 0);
         let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>, mentioned: bool| {
             let labels = labelled.next(columns.rows(), inside)?;
@@ -135,7 +135,7 @@ impl Batches {
             Rows::Svmlight(source, options) => {
                 let wanted = IdSet::new(wanted.to_vec());
                 let hand_on = |columns, labels, mentioned| hand_on(Box::new(columns), labels, mentioned);
-                threads.install(|| svmlight::for_each_batch(source, options, &wanted, hand_on))?;
+                context.run(|| svmlight::for_each_batch(source, options, &wanted, hand_on))??;
             }
             Rows::Csv(mut table) => {
                 table.pick(wanted);
@@ -156,7 +156,7 @@ impl Batches {
         entries: u64,
         mut each: impl FnMut(Part, &Labels) -> Result<(), E> + Send,
     ) -> Result<(), E> {
-        let Self { name, rows, threads, labels, .. } = self;
+        let Self { name, rows, context, labels, .. } = self;
         let mut labelled = Labelled { given: labels };
         let size = usize::try_from(entries).unwrap_or(usize::MAX);
         let mut hand_on = |part: Part, inside: Option<Labels>| {
@@ -167,7 +167,7 @@ impl Batches {
         match rows {
             Rows::Svmlight(source, options) => {
                 let hand_on = |columns, labels| hand_on(Part::Sparse(columns), labels);
-                threads.install(|| svmlight::for_each_part(source, options, entries, hand_on))?;
+                context.run(|| svmlight::for_each_part(source, options, entries, hand_on))??;
             }
             Rows::Csv(mut table) => {
                 while let Some((columns, labels)) = table.read(size, false)? {

@@ -23,7 +23,6 @@ mod spellings;
 mod svmlight;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub(crate) use self::batches::Part;
 pub use self::batches::{Batch, Batches};
@@ -32,8 +31,8 @@ use self::source::Format;
 pub(crate) use self::source::Source;
 use super::store::Store;
 use super::{Columns, Dataset, Labels, Names};
+use crate::context::Context;
 use crate::error::{Error, Reason, Result};
-use crate::threads;
 
 /// Bytes of text that one task parses, and values of a table or an array in a batch: small enough for what they leave to
 /// stay in the cache.
@@ -57,8 +56,7 @@ pub struct Reader {
     names_file: Option<PathBuf>,
     weights_file: Option<PathBuf>,
     require_labels: bool,
-    threads: usize,
-    pool: Option<Arc<rayon::ThreadPool>>,
+    context: Context,
     chunk: usize,
 }
 
@@ -71,8 +69,7 @@ impl Default for Reader {
             names_file: None,
             weights_file: None,
             require_labels: true,
-            threads: 0,
-            pool: None,
+            context: Context::new(),
             chunk: CHUNK,
         }
     }
@@ -131,9 +128,9 @@ impl Reader {
         self
     }
 
-    /// How many threads parse; 0 for as many as there are processors. What is read does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+    /// The threads that parse. What is read does not depend on how many they are.
+    pub fn context(mut self, context: &Context) -> Self {
+        self.context = context.clone();
         self
     }
 
@@ -222,23 +219,11 @@ impl Reader {
         self.require_labels && self.labels_file.is_none()
     }
 
-    fn pool(&self) -> Result<Arc<rayon::ThreadPool>> {
-        self.pool
-            .as_ref()
-            .map_or_else(|| Ok(Arc::new(threads::pool(self.threads)?)), |pool| Ok(Arc::clone(pool)))
-    }
-
-    /// On these threads, which are there already.
-    pub(crate) fn on(mut self, pool: &Arc<rayon::ThreadPool>) -> Self {
-        self.pool = Some(Arc::clone(pool));
-        self
-    }
-
     fn read_svmlight(&self, source: Source, labelled: bool) -> Result<Table> {
         let given = self.given_names()?;
         let named = given.as_ref().map_or(0, |names| names.list().len() as u64);
         let options = self.svmlight_options(labelled, named)?;
-        let (columns, labels) = self.pool()?.install(|| svmlight::read(source, options))?;
+        let (columns, labels) = self.context.run(|| svmlight::read(source, options))??;
         let names = Some(self.checked_names(given, columns.dimension())?);
         Ok(Table { columns: Box::new(columns), labels, names })
     }
@@ -280,7 +265,7 @@ impl Reader {
         if self.label_column.is_some() {
             return Err(Error::parameter("label", "only a table has label columns, and this is a store"));
         }
-        let store = self.pool()?.install(|| Store::open(path))?;
+        let store = self.context.run(|| Store::open(path))??;
         let Dataset { columns, labels, names, .. } = store.into_dataset(source.name())?;
         if labels.is_empty() && self.labels_inside() {
             let missing = Reason::from("the store has no labels: they must be given (").parameter("labels");

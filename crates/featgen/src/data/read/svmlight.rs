@@ -12,10 +12,10 @@ use super::idset::IdSet;
 use super::source::{Chunk, Chunks, Source};
 use super::spellings::Spellings;
 use super::{number, quoted};
+use crate::context::no_threads;
 use crate::data::build::{Block, Builder, few_columns};
 use crate::data::{Labels, Sparse};
 use crate::error::{Error, Place, Result};
-use crate::threads;
 
 /// How rows begin.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,7 @@ fn parse<E: From<Error>>(
                 }
             }
         };
-        std::thread::Builder::new().spawn_scoped(scope, read_on).map_err(|e| threads::failure(&e))?;
+        std::thread::Builder::new().spawn_scoped(scope, read_on).map_err(|e| no_threads(&e))?;
         parse_all(chunks, recycle, tasks, reading, number, each)
     })
 }

@@ -15,7 +15,7 @@ fn read_with(reader: &Reader, bytes: impl Into<Vec<u8>>) -> Result<Dataset> {
 }
 
 fn read(bytes: impl Into<Vec<u8>>) -> Result<Dataset> {
-    read_with(&Reader::new().threads(1), bytes)
+    read_with(&Reader::new().context(&Context::new().threads(1)), bytes)
 }
 
 fn fault(bytes: impl Into<Vec<u8>>) -> String {
@@ -27,7 +27,7 @@ fn readers() -> Vec<Reader> {
     let mut readers = Vec::new();
     for chunk in [1, 30, 200, CHUNK] {
         for threads in [1, 2, 3] {
-            readers.push(Reader { chunk, threads, ..Reader::new() });
+            readers.push(Reader { chunk, ..Reader::new().context(&Context::new().threads(threads)) });
         }
     }
     readers
@@ -144,13 +144,7 @@ mod svmlight {
         for (text, expected) in cases {
             for reader in readers() {
                 let found = read_with(&reader, text).map(|_| "none").unwrap_err().to_string();
-                assert_eq!(
-                    found,
-                    format!("test:{expected}"),
-                    "chunk {}, {} threads",
-                    reader.chunk,
-                    reader.threads
-                );
+                assert_eq!(found, format!("test:{expected}"), "chunk {}, {:?}", reader.chunk, reader.context);
             }
         }
         let nan = "test:1:3: the value `nan` of feature 1 is not a number that can be used";
@@ -322,7 +316,7 @@ mod svmlight {
                 }
                 text.push_str(if i % 3 == 0 { "\r\n" } else { "\n" });
             }
-            let data = read_with(&Reader { chunk, threads, ..Reader::new() }, text).unwrap();
+            let data = read_with(&Reader { chunk, ..Reader::new().context(&Context::new().threads(threads)) }, text).unwrap();
             prop_assert_eq!(data.columns.dimension(), expected.keys().last().map_or(0, |id| id + 1));
             prop_assert_eq!(columns(&data), expected);
             prop_assert_eq!(data.labels, Labels::from_text(rows.iter().map(|(label, _)| *label)));
@@ -339,8 +333,8 @@ mod svmlight {
                 let text = [b"1 1:1\n", bytes.as_slice()].concat();
                 read_with(reader, text).map(|data| (columns(&data), data.labels)).map_err(|e| e.to_string())
             };
-            let whole = answer(&Reader::new().threads(1));
-            prop_assert_eq!(&whole, &answer(&Reader { chunk, threads: 2, ..Reader::new() }));
+            let whole = answer(&Reader::new().context(&Context::new().threads(1)));
+            prop_assert_eq!(&whole, &answer(&Reader { chunk, ..Reader::new().context(&Context::new().threads(2)) }));
         }
     }
 }

@@ -3,7 +3,6 @@
 mod assemble;
 mod resume;
 
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -57,7 +56,6 @@ impl Machine {
         }
         let objective = self.objective(labels)?;
         let free = self.free(&*objective, rows)?;
-        let pool = crate::threads::pool(self.threads)?;
         let run = Run {
             machine: self,
             space,
@@ -82,7 +80,7 @@ impl Machine {
             free,
             labels,
         };
-        pool.install(|| run.run(observer))
+        self.context.run(|| run.run(observer))?
     }
 
     /// The objective for these labels.
@@ -395,7 +393,7 @@ impl Run<'_> {
     fn refit(&mut self) -> Outcome {
         let reached = INNER_PART * self.certificate().gap().max(self.machine.gap.unwrap_or(0.0));
         let gap = if self.machine.gap.is_some() { self.inner_tol.min(reached) } else { self.inner_tol };
-        let goal = Goal { gap, decrease: self.machine.inner_decrease, interrupt: &self.machine.interrupt };
+        let goal = Goal { gap, decrease: self.machine.inner_decrease, context: &self.machine.context };
         let problem = Problem { cache: &self.held.cache, objective: &*self.objective, free: &self.free };
         let outcome = self.solver.solve(&problem, &mut self.state, &goal);
         self.d = self.decisions();
@@ -468,7 +466,7 @@ impl Run<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        self.machine.interrupt.load(Ordering::Relaxed)
+        self.machine.context.is_interrupted()
     }
 
     fn certificate(&self) -> Certificate {

@@ -71,7 +71,7 @@ impl<'a> Search<'a> {
         taken: &'a [Item],
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &(_, m)| most.max(m));
-        let work = Work::new(space.most_work, space.inputs.watch(), advice());
+        let work = Work::new(space.most_work, space.inputs.given_context(), advice());
         let held = Held::Rows(RankedRows::default());
         let weighs = (0..v.rows).map(|row| v.weighs(row)).collect();
         let mut search = Self {

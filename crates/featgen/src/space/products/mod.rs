@@ -265,7 +265,7 @@ impl FeatureSpace for ProductSpace<'_> {
         let v = ask.residuals(self.inputs.rows())?;
         let taken = self.keys(ask.taken.iter())?;
         let (tops, bounds) = self.score_inputs(v, Tops::new(ask.budget), &taken)?;
-        let work = Work::new(self.most_work, self.inputs.watch(), advice());
+        let work = Work::new(self.most_work, self.inputs.given_context(), advice());
         let mut search = Search::new(self, v, &bounds, tops, &taken, &work);
         let products = if self.degree > 1 { search.run()? } else { 0 };
         let named = |found: Vec<Found>| {

@@ -216,8 +216,14 @@ impl SpaceSpec {
         [("space", self.kind.name.to_owned())].into_iter().chain(numbers).collect()
     }
 
-    /// The space over these inputs. Where instances count several times or not at all, `counts` says so.
+    /// The space over these inputs, made on the threads of their context. Where instances count several times or not at all,
+    /// `counts` says so.
     pub fn build<'a>(&self, inputs: Inputs<'a>, counts: Option<&[f64]>) -> Result<Built<'a>> {
+        let context = inputs.given_context().cloned().unwrap_or_default();
+        context.run(|| self.build_here(inputs, counts))?
+    }
+
+    fn build_here<'a>(&self, inputs: Inputs<'a>, counts: Option<&[f64]>) -> Result<Built<'a>> {
         match &self.grouping {
             Some(grouping) => grouping.build(inputs).map(|(space, omitted)| Built { space, omitted }),
             None => {
