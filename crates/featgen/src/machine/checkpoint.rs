@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::params::{Machine, Plan};
-use super::run::Mark;
+use super::schedule::Schedule;
 use crate::data::{ClassWeights, Labels};
 use crate::digest::digest;
 use crate::error::{Error, Reason, Result};
@@ -30,7 +30,7 @@ use crate::space::{Candidate, FeatureSpace};
 pub(super) const PROGRAM: &str = concat!("featgen ", env!("CARGO_PKG_VERSION"));
 
 const MAGIC: &[u8; 8] = b"featgenC";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const PROLOGUE: usize = 24;
 const CHECKSUM: usize = 8;
 
@@ -82,21 +82,17 @@ struct Rules {
 /// Where a run is, but for its arrays.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Progress {
-    pub(super) cost: f64,
-    pub(super) doublings: usize,
-    pub(super) inner_tol: f64,
+    pub(super) schedule: Schedule,
     /// Whether a block was ever made smaller so as not to have more features than wanted.
     pub(super) cut: bool,
     /// The weights of what is never penalised.
     pub(super) free: Vec<f64>,
     pub(super) objective: f64,
-    pub(super) first: f64,
+    /// That of no features.
+    pub(super) null: f64,
     /// None before the first round.
     pub(super) decrease: Option<f64>,
     pub(super) lower_bound: f64,
-    pub(super) mark: Mark,
-    /// The last round as it was before the cost was raised in vain, if it was.
-    pub(super) unraised: Option<Round>,
     /// What was taken, by what was taken together.
     pub(super) taken: Vec<Vec<Candidate>>,
     /// What blocks are made of, by number.

@@ -1,12 +1,31 @@
 //! The loop: worst case, columns, subproblem, dual variables; when it stops, and what it proves.
+//!
+//! | room | what it knows |
+//! |---|---|
+//! | `params` | what a user may set, checked once |
+//! | `working_set` | candidates taken, their columns, blocks and weights |
+//! | `fitting` | the weights reached, their decision values and objective, the bound proven |
+//! | `schedule` | cost and tolerance in force, and whether rounds get on at them |
+//! | `rounds` | the order of steps (Algorithm 1 of the paper) |
+//! | `path` | the rounds made |
+//! | `refit` | the l2 model afterwards |
+//! | `assemble` | the model from all that |
+//! | `checkpoint`, `resume` | a run in a file, and from it |
+//! | `memory` | what a run needs, known before it begins |
 
+mod assemble;
 mod checkpoint;
-mod held;
+mod fitting;
 mod memory;
 mod observer;
 mod params;
-mod run;
+mod path;
+mod refit;
+mod resume;
+mod rounds;
+mod schedule;
 mod stop;
+mod working_set;
 
 pub use observer::Observer;
 pub use params::Machine;

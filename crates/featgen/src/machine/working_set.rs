@@ -1,4 +1,5 @@
-//! What a run holds: the columns of all candidates that were ever taken, each once, and which candidates each block is of.
+//! The working set: the columns of all candidates that were ever taken, each once, which candidates each block is made of, and
+//! the weights that blocks have.
 
 use std::collections::BTreeSet;
 use std::collections::{HashMap, HashSet};
@@ -24,9 +25,12 @@ pub(super) struct Taken {
     scale: f64,
 }
 
-/// Everything taken so far. Nothing here is ever forgotten, so numbers stay what they are; blocks come and go.
-pub(super) struct Held {
+/// Everything taken so far. Candidates, terms and columns are never forgotten, so their numbers stay what they are; blocks come
+/// and go.
+pub(super) struct WorkingSet {
     pub(super) cache: Cache,
+    /// The weights of blocks and of what is never penalised, and the decision values that they make.
+    pub(super) state: State,
     /// The feature of every cached column.
     pub(super) features: Vec<Feature>,
     columns: HashMap<Feature, u32>,
@@ -40,14 +44,16 @@ pub(super) struct Held {
     blocks: Vec<Vec<u32>>,
 }
 
-impl Held {
-    /// Nothing yet but the columns that are kept: they are the first in the cache, so that the solver finds them there.
-    pub(super) fn new(rows: usize, kept: &Kept) -> Self {
+impl WorkingSet {
+    /// Nothing yet but the columns that are kept: they are the first in the cache, so that the solver finds them there. With so
+    /// many outputs, and so many weights that are never penalised for each of them.
+    pub(super) fn new(rows: usize, kept: &Kept, outputs: usize, free: usize) -> Self {
         let mut cache = Cache::new(rows);
         cache.extend(kept.to_columns().into_iter().map(Operator::Column).collect());
         let features: Vec<Feature> = kept.ids().iter().map(|&id| Feature::Input(id)).collect();
         Self {
             cache,
+            state: State::new(rows, outputs, free),
             columns: features.iter().cloned().zip(0..).collect(),
             features,
             taken: Vec::new(),
@@ -64,12 +70,11 @@ impl Held {
         numbers.map(|&t| self.taken[t as usize].candidate.clone()).collect()
     }
 
-    /// Adds a block of weight 0 to the state and returns its coordinates; `None` if the same block is there already.
-    pub(super) fn add_block(
+    /// Adds a block of weight 0 and returns its coordinates; `None` if the same block is there already.
+    pub(super) fn insert(
         &mut self,
         space: &dyn FeatureSpace,
         block: &[Candidate],
-        state: &mut State,
     ) -> Result<Option<Range<usize>>> {
         self.take(space, block)?;
         let mut numbers: Vec<u32> = block.iter().map(|candidate| self.index[candidate]).collect();
@@ -77,10 +82,11 @@ impl Held {
         if self.blocks.contains(&numbers) {
             return Ok(None);
         }
-        state.blocks.push(self.coordinates(&numbers));
+        let coordinates = self.coordinates(&numbers);
+        self.state.blocks.push(coordinates);
         self.blocks.push(numbers);
-        let range = state.blocks.range(state.blocks.len() - 1);
-        state.omega.resize(range.end, 0.0);
+        let range = self.state.blocks.range(self.state.blocks.len() - 1);
+        self.state.omega.resize(range.end, 0.0);
         Ok(Some(range))
     }
 
@@ -139,7 +145,6 @@ impl Held {
         space: &dyn FeatureSpace,
         history: &[Vec<Candidate>],
         blocks: Vec<Vec<u32>>,
-        state: &mut State,
     ) -> Result<bool> {
         for step in history {
             let expected = self.taken.len() + step.len();
@@ -153,7 +158,8 @@ impl Held {
             if !known || !block.is_sorted_by(|a, b| a < b) {
                 return Ok(false);
             }
-            state.blocks.push(self.coordinates(&block));
+            let coordinates = self.coordinates(&block);
+            self.state.blocks.push(coordinates);
             self.blocks.push(block);
         }
         Ok(true)
@@ -186,7 +192,8 @@ impl Held {
 
     /// The weights of every term, one for each output: what a block gives to a column is shared by the block's groups that hold
     /// it, as their squared scales are.
-    pub(super) fn weights(&self, state: &State) -> Vec<f64> {
+    pub(super) fn weights(&self) -> Vec<f64> {
+        let state = &self.state;
         let outputs = state.blocks.outputs();
         let mut weights = vec![0.0; self.terms.len() * outputs];
         let scales = &state.blocks.scales;
@@ -207,15 +214,15 @@ impl Held {
         weights
     }
 
-    /// The terms that carry weight, by number.
-    pub(super) fn weighty(&self, weights: &[f64]) -> Vec<usize> {
+    /// The terms whose weights are not all 0, by number.
+    pub(super) fn nonzero_terms(&self, weights: &[f64]) -> Vec<usize> {
         let outputs = self.outputs_of(weights);
         (0..self.terms.len())
             .filter(|t| weights[t * outputs..(t + 1) * outputs].iter().any(|&w| w != 0.0))
             .collect()
     }
 
-    /// The candidates that carry weight, by number.
+    /// The candidates whose weights are not all 0, by number.
     pub(super) fn selected(&self, weights: &[f64]) -> Vec<u32> {
         let outputs = self.outputs_of(weights);
         let own = |terms: &Range<usize>| terms.start * outputs..terms.end * outputs;
@@ -234,7 +241,8 @@ impl Held {
     }
 
     /// Blocks without weight leave; what they held may come again.
-    pub(super) fn drop_idle_blocks(&mut self, state: &mut State) {
+    pub(super) fn remove_idle_blocks(&mut self) {
+        let state = &mut self.state;
         let fresh = Blocks::new(state.blocks.outputs());
         let old = std::mem::replace(&mut state.blocks, fresh);
         let omega = std::mem::take(&mut state.omega);
@@ -250,27 +258,30 @@ impl Held {
     }
 
     /// Gives these terms their weights, output after output of each, and all others none: a block for each candidate with weight.
-    pub(super) fn set_weights(&mut self, terms: &[usize], weights: &[f64], state: &mut State) {
-        let outputs = state.blocks.outputs();
+    pub(super) fn set_weights(&mut self, terms: &[usize], weights: &[f64]) {
+        let outputs = self.state.blocks.outputs();
         let mut all = vec![0.0; self.terms.len() * outputs];
         for (term, weights) in terms.iter().zip(weights.chunks_exact(outputs)) {
             all[term * outputs..][..outputs].copy_from_slice(weights);
         }
-        (self.blocks, state.blocks, state.omega) = (Vec::new(), Blocks::new(outputs), Vec::new());
+        self.blocks = Vec::new();
+        let (mut blocks, mut omega) = (Blocks::new(outputs), Vec::new());
         for t in self.selected(&all) {
             let Taken { terms, scale, .. } = &self.taken[t as usize];
             let mut in_order: Vec<usize> = terms.clone().collect();
             in_order.sort_by_key(|&term| self.terms[term]);
-            state.blocks.push(in_order.iter().map(|&term| (self.terms[term], *scale)));
+            blocks.push(in_order.iter().map(|&term| (self.terms[term], *scale)));
             let own = in_order.iter().flat_map(|&term| &all[term * outputs..][..outputs]);
-            state.omega.extend(own.map(|weight| weight / scale));
+            omega.extend(own.map(|weight| weight / scale));
             self.blocks.push(vec![t]);
         }
-        state.f = self.apply(state);
+        (self.state.blocks, self.state.omega) = (blocks, omega);
+        self.state.f = self.apply();
     }
 
-    /// The decision values, output after output, that the weights of a state make without the free part.
-    pub(super) fn apply(&self, state: &State) -> Vec<f64> {
+    /// The decision values, output after output, that the weights make without the free part.
+    pub(super) fn apply(&self) -> Vec<f64> {
+        let state = &self.state;
         let width = self.cache.len();
         let w = state.blocks.gather(&state.omega, width);
         match state.blocks.outputs() {
@@ -281,12 +292,13 @@ impl Held {
     }
 
     /// Puts all columns of the candidates that carry weight into one block, as they are, with the weights they have.
-    pub(super) fn merge_blocks(&mut self, state: &mut State) {
-        let selected = self.selected(&self.weights(state));
-        let (width, outputs) = (self.cache.len(), state.blocks.outputs());
-        let weights = state.blocks.gather(&state.omega, width);
+    pub(super) fn merge_blocks(&mut self) {
+        let selected = self.selected(&self.weights());
         let columns: Vec<u32> =
             self.squared_scales(&selected).into_iter().map(|(column, _)| column).collect();
+        let state = &mut self.state;
+        let (width, outputs) = (self.cache.len(), state.blocks.outputs());
+        let weights = state.blocks.gather(&state.omega, width);
         state.blocks = Blocks::new(outputs);
         state.blocks.push(columns.into_iter().map(|column| (column, 1.0)));
         let coordinates = 0..state.blocks.columns.len();

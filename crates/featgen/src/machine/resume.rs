@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{MAX_DOUBLINGS, Run, TIGHTEST};
+use super::Observer;
+use super::checkpoint::{Checkpoint, Progress, Saved};
+use super::rounds::Rounds;
 use crate::error::{Error, Result};
-use crate::machine::Observer;
-use crate::machine::checkpoint::{Checkpoint, Progress, Saved};
 use crate::model::{Certificate, Round};
 use crate::space::Candidate;
 use crate::subproblem::State;
@@ -13,13 +13,14 @@ use crate::subproblem::State;
 /// How far a checkpoint's numbers may be from what they are computed from: they were added up in another order.
 const CONSISTENT: f64 = 1e-6;
 
-impl Run<'_> {
+impl Rounds<'_> {
     /// The checkpoint, if there is to be one; goes on from it if it is there.
     pub(super) fn open_checkpoint(&mut self, observer: &mut dyn Observer) -> Result<Option<Checkpoint>> {
-        let Some(path) = &self.machine.checkpoint else { return Ok(None) };
-        let opened = Checkpoint::open(path, self.machine, &self.plan, self.space, self.labels);
+        let (machine, space) = (self.fitting.machine, self.fitting.space);
+        let Some(path) = &machine.checkpoint else { return Ok(None) };
+        let opened = Checkpoint::open(path, machine, &self.plan, space, self.fitting.labels);
         // A run that is to end before it began needs none; but one that is there has a model that is not known yet.
-        if opened.is_err() && self.interrupted() && !path.exists() {
+        if opened.is_err() && self.fitting.is_interrupted() && !path.exists() {
             return Ok(None);
         }
         let (checkpoint, saved) = opened?;
@@ -31,30 +32,27 @@ impl Run<'_> {
                 Error::Data(reason) => here(reason),
                 other => other,
             })?;
-            observer.resumed(&self.rounds);
+            observer.resumed(&self.path.rounds);
         }
         Ok(Some(checkpoint))
     }
 
     pub(super) fn save(&self, checkpoint: &Checkpoint) -> Result<()> {
+        let (fitting, set) = (&self.fitting, &self.fitting.set);
         let progress = Progress {
-            cost: self.cost,
-            doublings: self.doublings,
-            inner_tol: self.inner_tol,
+            schedule: self.schedule.clone(),
             cut: self.cut,
-            free: self.state.free.clone(),
-            objective: self.value,
-            first: self.first,
+            free: set.state.free.clone(),
+            objective: fitting.value,
+            null: fitting.null,
             decrease: Some(self.decrease).filter(|decrease| decrease.is_finite()),
-            lower_bound: self.lower_bound,
-            mark: self.mark,
-            unraised: self.unraised.clone(),
-            taken: self.held.history(),
-            blocks: self.held.blocks().to_vec(),
-            rounds: self.rounds.clone(),
+            lower_bound: fitting.lower_bound,
+            taken: set.history(),
+            blocks: set.blocks().to_vec(),
+            rounds: self.path.rounds.clone(),
         };
-        let mut arrays = vec![Cow::Borrowed(self.state.f.as_slice()), Cow::Borrowed(&self.state.omega)];
-        arrays.extend(self.solver.kept());
+        let mut arrays = vec![Cow::Borrowed(set.state.f.as_slice()), Cow::Borrowed(&set.state.omega)];
+        arrays.extend(fitting.solver.kept());
         checkpoint.save(&progress, &arrays)
     }
 
@@ -70,54 +68,51 @@ impl Run<'_> {
         let (Some(f), Some(omega)) = (arrays.next(), arrays.next()) else {
             return Err(strange("its arrays"));
         };
+        let fitting = &mut self.fitting;
         if !progress.taken.iter().flatten().all(sound)
-            || !self.held.restore(self.space, &progress.taken, progress.blocks, &mut self.state)?
+            || !fitting.set.restore(fitting.space, &progress.taken, progress.blocks)?
         {
             return Err(strange("its blocks"));
         }
-        let columns = self.state.blocks.columns.len();
-        let fits = f.len() == self.state.f.len() && progress.free.len() == self.state.free.len();
+        let (outputs, kept) = (fitting.objective.outputs(), fitting.free.columns.len());
+        let (terms, state) = (fitting.set.terms.len(), &mut fitting.set.state);
+        let fits = f.len() == state.f.len() && progress.free.len() == state.free.len();
+        let columns = state.blocks.columns.len();
         if !fits || omega.len() != columns || progress.free.iter().any(|x| !x.is_finite()) {
             return Err(strange("its weights"));
         }
-        (self.state.f, self.state.omega, self.state.free) = (f, omega, progress.free);
-        let (outputs, kept) = (self.objective.outputs(), self.free.columns.len());
-        let terms = self.held.terms.len();
+        (state.f, state.omega, state.free) = (f, omega, progress.free);
         let sound = |round: &Round| {
             let paired = round.has_outputs(outputs) && round.kept.len() == kept;
             let known = round.terms.iter().all(|&t| t < terms);
             let Round { objective, lower_bound, .. } = *round;
             (paired && known && round.is_finite() && Certificate { objective, lower_bound }.is_sound())
-                && self.held.candidates_of(round.weighty()) == round.selected
+                && fitting.set.candidates_of(round.weighty()) == round.selected
         };
-        let ordered = progress.rounds.iter().zip(1..).all(|(round, k)| round.round == k);
-        let unraised = progress.unraised.as_ref().filter(|r| !(1..=progress.rounds.len()).contains(&r.round));
-        if !ordered || unraised.is_some() || !progress.rounds.iter().chain(&progress.unraised).all(sound) {
+        let Progress { schedule, rounds, .. } = progress;
+        let ordered = rounds.iter().zip(1..).all(|(round, k)| round.round == k);
+        let unraised = schedule.unraised.as_ref().filter(|r| !(1..=rounds.len()).contains(&r.round));
+        if !ordered || unraised.is_some() || !rounds.iter().chain(&schedule.unraised).all(sound) {
             return Err(strange("its rounds"));
         }
-        let factor = progress.cost / self.cost;
-        let doubled = (0..=MAX_DOUBLINGS + 1).any(|k| factor == 2f64.powi(k as i32));
-        let tolerances = TIGHTEST.min(self.inner_tol)..=self.inner_tol;
-        if !doubled || progress.doublings > MAX_DOUBLINGS || !tolerances.contains(&progress.inner_tol) {
+        if !schedule.may_follow(&self.schedule) {
             return Err(strange("its costs and tolerances"));
         }
         // Doubling is exact, so that once is as good as step by step.
-        self.rescale(factor);
-        self.cost = progress.cost;
-        self.doublings = progress.doublings;
-        self.inner_tol = progress.inner_tol;
+        fitting.rescale(schedule.cost / self.schedule.cost);
+        self.schedule = schedule;
         self.cut = progress.cut;
-        self.value = progress.objective;
-        self.first = progress.first;
         self.decrease = progress.decrease.unwrap_or(f64::INFINITY);
-        self.lower_bound = progress.lower_bound;
-        (self.mark, self.unraised) = (progress.mark, progress.unraised);
-        self.rounds = progress.rounds;
-        self.d = self.decisions();
+        self.path.rounds = rounds;
+        fitting.value = progress.objective;
+        fitting.null = progress.null;
+        fitting.lower_bound = progress.lower_bound;
+        fitting.update_decision();
         if !self.is_consistent() {
             return Err(strange("its weights and their objective"));
         }
-        match self.solver.resume(arrays.collect(), outputs, &self.held.cache) {
+        let fitting = &mut self.fitting;
+        match fitting.solver.resume(arrays.collect(), outputs, &fitting.set.cache) {
             true => Ok(()),
             false => Err(strange("the solver's numbers")),
         }
@@ -125,14 +120,15 @@ impl Run<'_> {
 
     /// Whether decision values are those of the weights, and the objective is theirs, but for what rounding explains.
     fn is_consistent(&self) -> bool {
-        let State { blocks, omega, f, .. } = &self.state;
+        let fitting = &self.fitting;
+        let State { blocks, omega, f, .. } = &fitting.set.state;
         let close = |a: f64, b: f64, size: f64| size.is_finite() && (a - b).abs() <= CONSISTENT * size;
-        let again = self.held.apply(&self.state);
+        let again = fitting.set.apply();
         let size = again.iter().fold(1.0, |most: f64, f| most.max(f.abs()));
         let norm = blocks.norm(omega);
-        let objective = self.objective.value(&self.d) + 0.5 * norm * norm;
+        let objective = fitting.objective.value(&fitting.decision) + 0.5 * norm * norm;
         f.iter().zip(&again).all(|(&a, &b)| close(a, b, size))
-            && close(objective, self.value, objective)
-            && self.lower_bound <= self.value
+            && close(objective, fitting.value, objective)
+            && fitting.lower_bound <= fitting.value
     }
 }

@@ -1,0 +1,283 @@
+//! The outer loop (Algorithm 1 of the paper): ask the space, refit, ask again with what the fit leaves unexplained.
+
+use std::time::Instant;
+
+use super::fitting::{Fitting, SAME};
+use super::params::{Machine, Plan};
+use super::path::Path;
+use super::schedule::{Mark, Schedule};
+use super::{Observer, Stop, refit};
+use crate::data::Labels;
+use crate::error::{Error, Result};
+use crate::model::{Model, Round, Seconds};
+use crate::space::{Candidate, FeatureSpace, Scored, WorstCase};
+use crate::subproblem::Outcome;
+
+/// How much more exactly than the certified gap each round is solved.
+const INNER_PART: f64 = 0.1;
+
+impl Machine {
+    /// Selects features and fits them.
+    pub fn fit(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<Model> {
+        self.fit_observed(space, labels, &mut ())
+    }
+
+    /// The same, reporting every round.
+    pub fn fit_observed(
+        &self,
+        space: &dyn FeatureSpace,
+        labels: &Labels,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let plan = self.check()?;
+        self.context.run(|| Rounds::new(plan, Fitting::new(self, space, labels)?).run(observer))?
+    }
+}
+
+/// A run: the fit, and what decides how it goes on.
+pub(super) struct Rounds<'a> {
+    pub(super) plan: Plan,
+    pub(super) fitting: Fitting<'a>,
+    pub(super) schedule: Schedule,
+    pub(super) path: Path,
+    /// By how much the last round lowered the objective.
+    pub(super) decrease: f64,
+    /// Whether a block was ever made smaller so as not to have more features than wanted.
+    pub(super) cut: bool,
+}
+
+impl<'a> Rounds<'a> {
+    fn new(plan: Plan, fitting: Fitting<'a>) -> Self {
+        let Machine { cost, inner_tol, .. } = *fitting.machine;
+        let mut run = Self {
+            plan,
+            schedule: Schedule::new(cost, inner_tol),
+            path: Path::default(),
+            decrease: f64::INFINITY,
+            cut: false,
+            fitting,
+        };
+        run.schedule.mark = run.mark();
+        run
+    }
+
+    fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
+        let checkpoint = self.open_checkpoint(observer)?;
+        let stopped = loop {
+            if self.fitting.is_interrupted() {
+                break Stop::Interrupted;
+            }
+            if let Some(reason) = self.round(observer)? {
+                break reason;
+            }
+            // What an interrupt left half done is not a point from which to go on.
+            if let Some(checkpoint) = checkpoint.as_ref().filter(|_| !self.fitting.is_interrupted()) {
+                match self.save(checkpoint) {
+                    Ok(()) => observer.saved(checkpoint.path()),
+                    Err(error) => observer.not_saved(&error),
+                }
+            }
+        };
+        if stopped != Stop::Interrupted {
+            self.undo_vain_costs();
+        }
+        self.path.report(observer);
+        if stopped != Stop::Interrupted {
+            self.go_back();
+        }
+        let certificate = self.fitting.certificate();
+        if let Some(cost) = self.fitting.machine.debias {
+            let tol = tolerance(&self.fitting, &self.schedule);
+            refit::run(&mut self.fitting, cost / self.schedule.cost, tol);
+        }
+        self.assemble(stopped, certificate)
+    }
+
+    /// One turn of the loop: score, choose, refit. Returns why the run ends, if it does.
+    fn round(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
+        let clock = Instant::now();
+        let worst = match self.fitting.worst_case(self.plan.budget) {
+            // A search that was told to end has nothing to say.
+            Err(_) if self.fitting.is_interrupted() => return Ok(Some(Stop::Interrupted)),
+            // What was found before, and proven of it, stays.
+            Err(Error::GivenUp(reason)) if !self.path.rounds.is_empty() => {
+                observer.given_up(&reason);
+                return Ok(Some(Stop::Search));
+            }
+            worst => worst?,
+        };
+        let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
+        self.path.certify(&self.fitting);
+        let scored = worst.scored;
+        let (block, cut) = self.choose(worst);
+        let reason = self.rule().or(block.is_empty().then_some(Stop::Exhausted));
+        if reason.is_some() {
+            // The last scores only certify: their time belongs to the round that they certify.
+            if let Some(round) = self.path.rounds.last_mut() {
+                round.seconds.score += seconds.score;
+            }
+            return Ok(reason);
+        }
+        self.cut |= cut;
+        let clock = Instant::now();
+        let new = self.fitting.set.insert(self.fitting.space, &block)?;
+        seconds.generate = clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
+        let before = self.fitting.value;
+        let mut outcome = self.solve();
+        let mut helps = new.as_ref().is_some_and(|range| self.fitting.has_weight(range));
+        if let Some(range) = new.filter(|_| !helps && self.fitting.machine.features.is_some()) {
+            let schedule = &self.schedule;
+            let solve = |fitting: &mut Fitting<'_>| fitting.solve(tolerance(fitting, schedule));
+            let shared = self.fitting.share(range, schedule.inner_tol, solve);
+            helps = shared.is_some();
+            outcome = shared.unwrap_or(outcome);
+        }
+        self.fitting.set.remove_idle_blocks();
+        seconds.solve = clock.elapsed().as_secs_f64();
+        let now = self.mark();
+        if !(helps && self.schedule.gets_on(now, self.fitting.machine.gap)) {
+            self.keep(&outcome, seconds, observer);
+            return Ok(self.no_block_helps(&outcome, observer));
+        }
+        self.decrease = before - self.fitting.value;
+        self.path.report(observer);
+        self.path.record(&self.fitting, self.schedule.cost, &outcome, scored, seconds);
+        Ok(None)
+    }
+
+    /// The best block got no weight: solve more exactly, or let errors cost more, or stop.
+    fn no_block_helps(&mut self, last: &Outcome, observer: &mut dyn Observer) -> Option<Stop> {
+        let machine = self.fitting.machine;
+        if self.fitting.is_interrupted() {
+            return Some(Stop::Interrupted);
+        }
+        // The block seemed to help only because the subproblem was not solved well enough.
+        if machine.gap.is_some() && self.schedule.tighten() {
+            return None;
+        }
+        if machine.features.is_none() || self.schedule.is_spent() {
+            // With a gap asked for, it is still open. At costs raised beyond all measure, nothing is solved exactly.
+            let unsolved = self.schedule.doublings == 0 && machine.is_unsolved(last.gap);
+            let open = machine.gap.is_some() || unsolved;
+            return Some(if open { Stop::Stalled } else { Stop::Optimal });
+        }
+        // No new feature helps at this cost, but more are wanted.
+        let (before, clock) = (self.fitting.value, Instant::now());
+        if self.schedule.unraised.is_none() {
+            self.schedule.unraised = self.path.rounds.last().cloned();
+        }
+        let outcome = self.double_cost();
+        let seconds = Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() };
+        self.keep(&outcome, seconds, observer);
+        // Where nothing is left to pay for, or next to nothing but errors, no cost brings in more.
+        let more = self.fitting.value > (1.0 + SAME) * before;
+        self.schedule.doubled(more && !self.fitting.is_saturated(self.schedule.inner_tol));
+        None
+    }
+
+    fn double_cost(&mut self) -> Outcome {
+        self.schedule.cost *= 2.0;
+        self.fitting.rescale(2.0);
+        // A bound for a smaller cost is one for a larger: the optimum only grows.
+        let outcome = self.solve();
+        self.fitting.set.remove_idle_blocks();
+        self.schedule.mark = self.mark();
+        outcome
+    }
+
+    /// Where the run is, as its progress is measured.
+    fn mark(&self) -> Mark {
+        let Fitting { value, lower_bound, .. } = self.fitting;
+        Mark { objective: value, lower_bound, selected: self.fitting.selected() }
+    }
+
+    fn solve(&mut self) -> Outcome {
+        self.fitting.solve(tolerance(&self.fitting, &self.schedule))
+    }
+
+    /// The next block, and whether there was no room for all of it. Repeated candidates only where a certified gap is asked for;
+    /// never more new ones than are wanted.
+    fn choose(&self, worst: WorstCase) -> (Vec<Candidate>, bool) {
+        let machine = self.fitting.machine;
+        let candidates = if machine.gap.is_some() { worst.best } else { worst.fresh };
+        let mut room = machine.features.map_or(usize::MAX, |k| k.saturating_sub(self.fitting.selected()));
+        let known = self.fitting.set.in_blocks();
+        let mut fits = |candidate: &Candidate| {
+            let repeated = known.contains(candidate);
+            let fits = repeated || room > 0;
+            room -= usize::from(fits && !repeated);
+            fits
+        };
+        let found = candidates.len();
+        let block: Vec<Candidate> =
+            candidates.into_iter().map(|Scored { item, .. }| item).filter(|c| fits(c)).collect();
+        let cut = block.len() < found;
+        (block, cut)
+    }
+
+    /// The first stopping rule that holds.
+    fn rule(&self) -> Option<Stop> {
+        let (machine, plan) = (self.fitting.machine, &self.plan);
+        if machine.features.is_some_and(|k| self.fitting.selected() >= k) {
+            Some(Stop::Features)
+        } else if machine.gap.is_some_and(|gap| self.fitting.certificate().gap() <= gap) {
+            Some(Stop::Gap)
+        } else if self.path.rounds.len() >= plan.max_rounds {
+            Some(Stop::Rounds)
+        } else if self.decrease / self.fitting.null <= plan.tol && plan.tol > 0.0 {
+            Some(Stop::Tolerance)
+        } else {
+            None
+        }
+    }
+
+    /// A refit that brought the run no further still moved weights, or the cost: the last round becomes what it left, unless
+    /// that has fewer features. A point with more may be the best there is.
+    fn keep(&mut self, outcome: &Outcome, seconds: Seconds, observer: &mut dyn Observer) {
+        let cost = self.schedule.cost;
+        if self.path.rounds.last().is_some_and(|round| self.fitting.selected() < round.selected) {
+            self.path.report(observer);
+            self.path.record(&self.fitting, cost, outcome, 0, seconds);
+        } else {
+            self.path.amend(&self.fitting, cost, outcome, seconds);
+        }
+    }
+
+    /// A cost that was raised and brought no more features was raised in vain: the round has its own again.
+    fn undo_vain_costs(&mut self) {
+        if let Some(round) = self.schedule.unraised.take() {
+            let place = round.round - 1;
+            self.path.rounds[place] = round;
+        }
+    }
+
+    /// Goes back to the first point of the path with the most features, if the run is elsewhere: raising the cost may have lost
+    /// some, or brought no others.
+    fn go_back(&mut self) {
+        let Some(best) = self.path.widest() else { return };
+        let (fitting, rounds) = (&mut self.fitting, &mut self.path.rounds);
+        let Round { cost, objective, lower_bound, selected, .. } = rounds[best];
+        let elsewhere = fitting.selected() < selected || self.schedule.cost != cost;
+        if fitting.machine.features.is_none() || !elsewhere {
+            return;
+        }
+        rounds.truncate(best + 1);
+        fitting.rescale(cost / self.schedule.cost);
+        self.schedule.cost = cost;
+        (fitting.value, fitting.lower_bound) = (objective, lower_bound);
+        let Round { terms, weights, bias, kept, .. } = &rounds[best];
+        fitting.set.set_weights(terms, weights);
+        fitting.set_free_weights(bias, kept);
+        fitting.update_decision();
+    }
+}
+
+/// How exactly a problem is to be solved: as the schedule says, and where a certified gap is asked for, more exactly than the gap
+/// that is still open.
+fn tolerance(fitting: &Fitting<'_>, schedule: &Schedule) -> f64 {
+    match fitting.machine.gap {
+        Some(wanted) => schedule.inner_tol.min(INNER_PART * fitting.certificate().gap().max(wanted)),
+        None => schedule.inner_tol,
+    }
+}
