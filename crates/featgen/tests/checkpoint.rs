@@ -559,17 +559,17 @@ fn strange_checkpoints_are_refused() {
         ("strange", &|h| h["progress"]["rounds"][0]["terms"][0] = 77.into()),
         ("strange", &|h| h["progress"]["rounds"][0]["round"] = 2.into()),
         ("strange", &|h| h["progress"]["rounds"][0]["weights"] = serde_json::json!([])),
-        ("strange", &|h| h["progress"]["cost"] = 15.0.into()),
-        ("strange", &|h| h["progress"]["inner_tol"] = 1.0.into()),
-        ("strange", &|h| h["progress"]["doublings"] = 1000.into()),
+        ("strange", &|h| h["progress"]["schedule"]["cost"] = 15.0.into()),
+        ("strange", &|h| h["progress"]["schedule"]["inner_tol"] = 1.0.into()),
+        ("strange", &|h| h["progress"]["schedule"]["doublings"] = 1000.into()),
         ("strange", &|h| h["progress"]["free"] = Value::Null),
         // Numbers that are none of this run would end in a model that nobody can load.
         ("weights and their objective", &|h| h["progress"]["free"][0] = 1e300.into()),
         ("weights and their objective", &|h| h["progress"]["objective"] = 1e300.into()),
         ("weights and their objective", &|h| h["progress"]["lower_bound"] = 1e300.into()),
         ("strange", &|h| {
-            h["progress"]["unraised"] = h["progress"]["rounds"][0].clone();
-            h["progress"]["unraised"]["round"] = 77.into();
+            h["progress"]["schedule"]["unraised"] = h["progress"]["rounds"][0].clone();
+            h["progress"]["schedule"]["unraised"]["round"] = 77.into();
         }),
         ("strange", &|h| h["progress"]["rounds"][0]["weights"][0] = Value::Null),
         ("damaged", &|h| h["lengths"][0] = u64::MAX.into()),
@@ -594,7 +594,7 @@ fn strange_checkpoints_are_refused() {
     newer[end..].copy_from_slice(&checksum.to_le_bytes());
     fs::write(&begun.path, newer).unwrap();
     let message = begun.says(begun.fit(&begun.machine));
-    assert_eq!(message, "the checkpoint has version 4; this featgen reads version 3");
+    assert_eq!(message, "the checkpoint has version 5; this featgen reads version 4");
 }
 
 /// Moves the folder away once something is in it.
