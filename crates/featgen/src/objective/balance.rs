@@ -1,5 +1,7 @@
 //! Residuals that sum to 0, without any rounding: then an intercept adds nothing to a dual bound, however large it is.
 
+use multiversion::multiversion;
+
 use crate::ordered;
 
 /// Shortens numbers until those above 0 and those below have exactly the same sum.
@@ -7,16 +9,10 @@ use crate::ordered;
 /// They become multiples of a power of two, so coarse that every sum of them is a number without rounding, and yet as fine as
 /// the rounding of their sum. The heavier side is scaled down first, so that what is left to be taken off is next to nothing.
 pub(super) fn balance(v: &mut [f64]) {
-    let Some(grain) = grain(ordered::sum(v.len(), |i| v[i].abs())) else { return v.fill(0.0) };
-    // Both are powers of two: nothing is rounded but down.
-    let per = 1.0 / grain;
-    let floor = |a: f64| (a * per).floor() * grain;
+    let Some(grain) = grain(ordered::sum_over([v], |[v]| v.abs())) else { return v.fill(0.0) };
     let [above, below] = sides(v);
     let (heavy, factor) = if above > below { (1.0, below / above) } else { (-1.0, above / below) };
-    for v in v.iter_mut() {
-        let (sign, a) = (v.signum(), v.abs());
-        *v = sign * floor(if sign == heavy { a * factor } else { a });
-    }
+    shorten(v, heavy, factor, grain);
     // From here on all sums are exact.
     let [above, below] = sides(v);
     let (heavy, mut excess) = if above > below { (1.0, above - below) } else { (-1.0, below - above) };
@@ -31,9 +27,21 @@ pub(super) fn balance(v: &mut [f64]) {
     }
 }
 
+/// Scales the numbers whose sign is `heavy` by `factor`, and makes all of them multiples of `grain` that are no longer.
+#[multiversion(targets("x86_64+avx2"))]
+fn shorten(v: &mut [f64], heavy: f64, factor: f64, grain: f64) {
+    // Both are powers of two: nothing is rounded but down.
+    let per = 1.0 / grain;
+    for v in v {
+        let (sign, a) = (v.signum(), v.abs());
+        let a = if sign == heavy { a * factor } else { a };
+        *v = sign * ((a * per).floor() * grain);
+    }
+}
+
 /// The sums of the numbers above 0 and of the sizes of those below.
 fn sides(v: &[f64]) -> [f64; 2] {
-    ordered::sums(v.len(), |i| if v[i] > 0.0 { [v[i], 0.0] } else { [0.0, -v[i]] })
+    ordered::sums_over([v], |[v]| if v > 0.0 { [v, 0.0] } else { [0.0, -v] })
 }
 
 /// A power of two of which numbers with about this total are fewer than 2^53 times: sums of its multiples are exact. `None` if

@@ -41,7 +41,7 @@ pub(super) fn surely(sum: f64, size: f64, operations: usize, kappa: f64, top: f6
 /// What a residual `v` at decision values `d` proves of an objective of which only its `value` there is known. Its conjugate at
 /// `v` is `value + v.d`, and at 0 it is at least 0; in between it is at least linear, for it is concave.
 pub(super) fn by_fenchel(value: f64, d: &[f64], v: &[f64], top: f64, linear: f64) -> f64 {
-    let [product, size] = ordered::sums(d.len(), |i| [v[i] * d[i], (v[i] * d[i]).abs()]);
+    let [product, size] = ordered::sums_over([v, d], |[v, d]| [v * d, (v * d).abs()]);
     // Value and residual are sums over all instances themselves.
     let operations = 2 * ordered::depth(d.len()) + 64;
     let conjugate = surely(value + product, value.abs() + size, operations, 1.0, 0.0, linear);

@@ -285,16 +285,16 @@ impl Free {
     /// `Z' v`, output after output.
     fn products(&self, v: &[f64]) -> Vec<f64> {
         self.by_column(v, |x, v| match x {
-            Some(x) => ordered::sum(v.len(), |i| x[i] * v[i]),
-            None => ordered::sum(v.len(), |i| v[i]),
+            Some(x) => ordered::sum_over([x, v], |[x, v]| x * v),
+            None => ordered::sum_over([v], |[v]| v),
         })
     }
 
     /// The same of absolute values.
     fn sizes(&self, v: &[f64]) -> Vec<f64> {
         self.by_column(v, |x, v| match x {
-            Some(x) => ordered::sum(v.len(), |i| (x[i] * v[i]).abs()),
-            None => ordered::sum(v.len(), |i| v[i].abs()),
+            Some(x) => ordered::sum_over([x, v], |[x, v]| (x * v).abs()),
+            None => ordered::sum_over([v], |[v]| v.abs()),
         })
     }
 
@@ -311,7 +311,7 @@ impl Free {
     pub(crate) fn linear_term(&self, d: &[f64], v: &[f64], balanced: bool) -> f64 {
         let relative = rounding::relative(ordered::depth(v.len()) + 8);
         let of_offset = self.offset.as_ref().map_or(0.0, |offset| {
-            let [product, size] = ordered::sums(v.len(), |i| [offset[i] * v[i], (offset[i] * v[i]).abs()]);
+            let [product, size] = ordered::sums_over([offset, v], |[x, v]| [x * v, (x * v).abs()]);
             product + relative * size
         });
         if self.width() == 0 || (balanced && self.columns.is_empty()) {

@@ -61,8 +61,9 @@ impl PointLoss for Logistic {
     }
 
     #[inline]
-    fn curvature(&self, f: f64, _y: f64) -> f64 {
-        let e = (-f.abs()).exp();
+    fn curvature(&self, f: f64, y: f64) -> f64 {
+        // Of `y f`, though the sign does not matter: beside the residual, the exponential is computed once.
+        let e = (-(y * f).abs()).exp();
         e / ((1.0 + e) * (1.0 + e))
     }
 

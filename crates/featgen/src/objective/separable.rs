@@ -59,7 +59,7 @@ impl<L: PointLoss> Separable<L> {
     fn sums<const K: usize>(&self, x: &[f64], terms: impl Fn(f64, f64, f64) -> [f64; K] + Sync) -> [f64; K] {
         let mut all = [0.0; K];
         for (y, x) in self.by_output(x) {
-            let part = ordered::sums(x.len(), |i| terms(y[i], x[i], self.costs[i]));
+            let part = ordered::sums_over([y, x, &self.costs], |[y, x, cost]| terms(y, x, cost));
             all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
         }
         all
@@ -69,7 +69,7 @@ impl<L: PointLoss> Separable<L> {
     fn map(&self, x: &[f64], out: &mut [f64], each: impl Fn(f64, f64, f64) -> f64 + Sync) {
         let n = self.costs.len().max(1);
         for ((y, x), out) in self.by_output(x).zip(out.chunks_exact_mut(n)) {
-            ordered::fill(out, |i| each(y[i], x[i], self.costs[i]));
+            ordered::fill_from([y, x, &self.costs], out, |[y, x, cost]| each(y, x, cost));
         }
     }
 
@@ -78,10 +78,9 @@ impl<L: PointLoss> Separable<L> {
         let mut b = start;
         let mut bracket = Bracket { low: f64::NEG_INFINITY, high: f64::INFINITY };
         for _ in 0..200 {
-            let [slope, size, curvature] = ordered::sums(f.len(), |i| {
-                let (d, cost) = (f[i] - b, self.costs[i]);
-                let v = cost * self.loss.residual(d, y[i]);
-                [v, v.abs(), cost * self.loss.curvature(d, y[i])]
+            let [slope, size, curvature] = ordered::sums_over([y, f, &self.costs], |[y, f, cost]| {
+                let v = cost * self.loss.residual(f - b, y);
+                [v, v.abs(), cost * self.loss.curvature(f - b, y)]
             });
             if slope.abs() <= 1e-14 * size {
                 break;

@@ -48,7 +48,7 @@ impl<'a> Ask<'a> {
     pub(super) fn size_and_terms(&self) -> (f64, usize) {
         let rows = self.v.len() / self.outputs.max(1);
         let output = |k: usize| &self.v[k * rows..(k + 1) * rows];
-        let size = |k: usize| crate::ordered::sum(rows, |i| output(k)[i].abs());
+        let size = |k: usize| crate::ordered::sum_over([output(k)], |[v]| v.abs());
         let terms = |k: usize| output(k).iter().filter(|v| **v != 0.0).count();
         let most = (0..self.outputs).map(terms).max().unwrap_or(0);
         (length((0..self.outputs).map(size)), most + self.outputs.saturating_sub(1))

@@ -27,7 +27,7 @@ impl Eliminated {
         let constant = free.intercept || unlearned;
         let kept = free.columns.len();
         let h = curvature.weights();
-        let total = if constant { ordered::sum(h.len(), |i| h[i]) } else { 0.0 };
+        let total = if constant { ordered::sum_over([h], |[h]| h) } else { 0.0 };
         let of_kept = |r: usize| match curvature.matrix() {
             Some(gram) => gram.column(r).to_vec(),
             None => curvature.apply(&(0..width).map(|j| f64::from(u8::from(j == r))).collect::<Vec<f64>>()),

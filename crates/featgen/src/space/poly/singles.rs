@@ -79,7 +79,7 @@ impl PolySpace<'_> {
         }
         let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
         let budget = tops.best.capacity();
-        let sum = length(v.each().map(|v| crate::ordered::sum(v.len(), |i| v[i])));
+        let sum = length(v.each().map(|v| crate::ordered::sum_over([v], |[v]| v)));
         tops.offer(constant * sum, Item::Constant, taken);
         // A few long columns first: beside them most others need not be read.
         let mut done = 0;
