@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use faer::linalg::solvers::Solve;
-use faer::{Mat, Side};
+use faer::{Mat, MatRef, Side};
 
 use super::curvature::Curvature;
 use super::eliminate::Eliminated;
@@ -118,28 +118,26 @@ impl Quadratic<'_> {
         }
     }
 
-    /// H between two coordinates of one output, of whose columns the matrix has the `entry`.
-    fn entry(&self, k: usize, l: usize, entry: f64) -> f64 {
+    /// H between a coordinate and any other, where its entries are known. What is the same for all others is looked up once.
+    fn row(&self, k: usize) -> impl Fn(usize) -> f64 {
         let Blocks { columns, scales, output, .. } = self.blocks;
-        let (i, j) = (columns[k] as usize, columns[l] as usize);
-        let rows = &self.eliminated[output[k] as usize].rows;
-        let eliminated: f64 = rows.iter().fold(0.0, |sum, (p, part)| sum + p[i] * p[j] * part);
-        scales[k] * scales[l] * (entry - eliminated)
-    }
-
-    /// H between two coordinates, where its entries are known.
-    fn matrix_entry(&self, k: usize, l: usize) -> f64 {
-        let Blocks { columns, output, .. } = self.blocks;
-        let gram = || self.curvature[output[k] as usize].matrix();
-        match (output[k] == output[l]).then(gram).flatten() {
-            Some(gram) => self.entry(k, l, gram.column(columns[k] as usize)[columns[l] as usize]),
+        let (own, i, scale) = (output[k], columns[k] as usize, scales[k]);
+        let gram = self.curvature[own as usize].matrix().map(|gram| gram.column(i));
+        let rows = &self.eliminated[own as usize].rows;
+        move |l| match gram.filter(|_| output[l] == own) {
+            Some(gram) => {
+                let j = columns[l] as usize;
+                scale * scales[l] * (gram[j] - eliminated(rows, i, j))
+            }
             None => 0.0,
         }
     }
 
     fn diagonal(&self, k: usize) -> f64 {
-        let Blocks { columns, output, .. } = self.blocks;
-        self.entry(k, k, self.curvature[output[k] as usize].diagonal(columns[k] as usize)).max(0.0)
+        let Blocks { columns, scales, output, .. } = self.blocks;
+        let (own, i) = (output[k] as usize, columns[k] as usize);
+        let entry = self.curvature[own].diagonal(i) - eliminated(&self.eliminated[own].rows, i, i);
+        (scales[k] * scales[k] * entry).max(0.0)
     }
 
     fn shape(&self, h: usize) -> Shape {
@@ -148,18 +146,25 @@ impl Quadratic<'_> {
         if !self.has_matrix() {
             return Shape::Bound(trace.max(f64::MIN_POSITIVE));
         }
-        let (first, width) = (range.start, range.len());
+        let width = range.len();
         if width <= WIDEST_SPECTRUM {
-            let curvature = Mat::from_fn(width, width, |r, c| self.matrix_entry(first + r, first + c));
+            let curvature: Vec<f64> = range.clone().flat_map(|k| range.clone().map(self.row(k))).collect();
+            let curvature = MatRef::from_column_major_slice(&curvature, width, width);
             if let Ok(eigen) = curvature.self_adjoint_eigen(Side::Lower) {
                 let values = (0..width).map(|k| eigen.S()[k].max(0.0)).collect();
                 let vectors = (0..width).flat_map(|c| (0..width).map(move |r| (r, c)));
                 return Shape::Spectrum(values, vectors.map(|(r, c)| eigen.U()[(r, c)]).collect());
             }
         }
-        let row = |k: usize| -> f64 { range.clone().map(|l| self.matrix_entry(k, l).abs()).sum() };
+        let row = |k: usize| -> f64 { range.clone().map(self.row(k)).map(f64::abs).sum() };
         Shape::Bound(range.clone().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE))
     }
+}
+
+/// What free weights take from the entry of the cached columns `i` and `j`.
+#[inline]
+fn eliminated(rows: &[(Vec<f64>, f64)], i: usize, j: usize) -> f64 {
+    rows.iter().fold(0.0, |sum, (p, part)| sum + p[i] * p[j] * part)
 }
 
 impl Shape {
@@ -353,16 +358,17 @@ impl<'a> Minimiser<'a> {
     fn factorise(&self, live: &[Live], total: f64, r: &[f64]) -> Option<Vec<f64>> {
         let at: Vec<(usize, usize)> =
             live.iter().flat_map(|(h, range)| range.clone().map(|k| (*h, k))).collect();
-        let mut matrix = Mat::from_fn(at.len(), at.len(), |i, j| {
-            if i < j {
-                return 0.0; // only the lower triangle is read
+        let mut matrix = Mat::zeros(at.len(), at.len());
+        for (j, &(h, l)) in at.iter().enumerate() {
+            let curvature = self.quadratic.row(l);
+            // Only the lower triangle is read.
+            for (i, &(g, k)) in at.iter().enumerate().skip(j) {
+                let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
+                let turn =
+                    if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
+                matrix[(i, j)] = curvature(k) + unit + turn;
             }
-            let ((g, k), (h, l)) = (at[i], at[j]);
-            let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
-            let turn =
-                if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
-            self.quadratic.matrix_entry(k, l) + unit + turn
-        });
+        }
         // In parts of each entry, not of all: columns may be of very different sizes.
         let more = 1.0 + 1e-15 * at.len() as f64;
         (0..at.len()).for_each(|i| matrix[(i, i)] *= more);

@@ -172,7 +172,10 @@ impl Newton {
             let omega: Vec<f64> = state.omega.iter().zip(&change).zip(&x).map(part).collect();
             let size = state.blocks.norm(&omega);
             if value + 0.5 * size * size <= objective + 1e-4 * t * slope {
-                dw.iter_mut().chain(&mut df).for_each(|d| *d *= t);
+                if t < 1.0 {
+                    dw.iter_mut().for_each(|d| *d *= t);
+                    df.iter_mut().for_each(|d| *d *= t);
+                }
                 (state.omega, state.f) = (omega, f);
                 let free = std::mem::replace(&mut state.free, free);
                 return Some(Step { from, free, eliminated, dw, df });
