@@ -5,6 +5,8 @@
 
 use multiversion::multiversion;
 
+use crate::data::Tile;
+
 /// How many partial sums a dot product keeps.
 pub(crate) const LANES: usize = 8;
 
@@ -215,24 +217,10 @@ pub(crate) fn add_scaled<T: Number>(weight: f64, x: &[T], out: &mut [f64]) {
     }
 }
 
-/// Partial sums over the values of a sparse column.
-pub(crate) type SparseSums = [f64; 4];
-
-/// The total of partial sums.
-#[inline(always)]
-pub(crate) fn total(sums: SparseSums) -> f64 {
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
-}
-
-/// `sum_k x[k] * v[rows[k]]`, by partial sums that begin where those of the values before left off. If these were a multiple of
-/// four, it does not matter to any bit how a column is divided.
-#[inline(always)]
-pub(crate) fn add_sparse<R: RowNumber, T: Number>(
-    mut sums: SparseSums,
-    rows: &[R],
-    x: &[T],
-    v: &[f64],
-) -> SparseSums {
+/// `sum_k x[k] * v[rows[k]]`: the dot product of a sparse column.
+#[inline]
+pub(crate) fn dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
     let (r4, r_rest) = rows.as_chunks::<4>();
     let (x4, x_rest) = x.as_chunks::<4>();
     for (r, x) in r4.iter().zip(x4) {
@@ -243,12 +231,13 @@ pub(crate) fn add_sparse<R: RowNumber, T: Number>(
     for (l, (&r, x)) in r_rest.iter().zip(x_rest).enumerate() {
         sums[l] += x.wide() * v[r.at()];
     }
-    sums
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
-/// The same where every value is 1.
-#[inline(always)]
-pub(crate) fn add_at<R: RowNumber>(mut sums: SparseSums, rows: &[R], v: &[f64]) -> SparseSums {
+/// `sum_k v[rows[k]]`: the same where every value is 1.
+#[inline]
+pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
     let (r4, r_rest) = rows.as_chunks::<4>();
     for r in r4 {
         for l in 0..4 {
@@ -258,19 +247,50 @@ pub(crate) fn add_at<R: RowNumber>(mut sums: SparseSums, rows: &[R], v: &[f64]) 
     for (l, &r) in r_rest.iter().enumerate() {
         sums[l] += v[r.at()];
     }
-    sums
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
-/// `sum_k x[k] * v[rows[k]]`: the dot product of a sparse column.
-#[inline]
-pub(crate) fn dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]) -> f64 {
-    total(add_sparse([0.0; 4], rows, x, v))
+/// The dot products of a sparse column with several vectors that lie row by row; each as [`dot_sparse`] gives it, to the bit.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn dot_tiles<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[Tile]) -> Tile {
+    let add = |sum: Tile, x: T, v: &Tile| std::array::from_fn(|k| sum[k] + x.wide() * v[k]);
+    let [mut a, mut b, mut c, mut d] = [Tile::default(); 4];
+    let (r4, r_rest) = rows.as_chunks::<4>();
+    let (x4, x_rest) = x.as_chunks::<4>();
+    for (r, x) in r4.iter().zip(x4) {
+        a = add(a, x[0], &v[r[0].at()]);
+        b = add(b, x[1], &v[r[1].at()]);
+        c = add(c, x[2], &v[r[2].at()]);
+        d = add(d, x[3], &v[r[3].at()]);
+    }
+    for ((&r, &x), sum) in r_rest.iter().zip(x_rest).zip([&mut a, &mut b, &mut c, &mut d]) {
+        *sum = add(*sum, x, &v[r.at()]);
+    }
+    total(a, b, c, d)
 }
 
-/// `sum_k v[rows[k]]`: the same where every value is 1.
-#[inline]
-pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
-    total(add_at([0.0; 4], rows, v))
+/// The same where every value is 1.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn sum_tiles<R: RowNumber>(rows: &[R], v: &[Tile]) -> Tile {
+    let add = |sum: Tile, v: &Tile| std::array::from_fn(|k| sum[k] + v[k]);
+    let [mut a, mut b, mut c, mut d] = [Tile::default(); 4];
+    let (r4, r_rest) = rows.as_chunks::<4>();
+    for r in r4 {
+        a = add(a, &v[r[0].at()]);
+        b = add(b, &v[r[1].at()]);
+        c = add(c, &v[r[2].at()]);
+        d = add(d, &v[r[3].at()]);
+    }
+    for (&r, sum) in r_rest.iter().zip([&mut a, &mut b, &mut c, &mut d]) {
+        *sum = add(*sum, &v[r.at()]);
+    }
+    total(a, b, c, d)
+}
+
+/// The total of four partial sums of every output.
+#[inline(always)]
+fn total(a: Tile, b: Tile, c: Tile, d: Tile) -> Tile {
+    std::array::from_fn(|k| (a[k] + c[k]) + (b[k] + d[k]))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::pieces::Pieces;
-use super::{Column, ColumnView, Columns, GoOn, RowBlocks, largest_of_visited};
+use super::{Column, ColumnView, Columns, GoOn, Outputs, RowBlocks, largest_of_visited};
 use crate::error::Result;
 
 /// A storage without some of its columns. The others keep their ids, and everything they are computed from their bits.
@@ -85,6 +85,13 @@ impl Columns for Except<'_> {
         let mut pieces = Pieces::new(out, range.len());
         for piece in self.pieces(range) {
             pieces.next(piece, |piece, out| self.columns.dots(piece, v, out));
+        }
+    }
+
+    fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        for piece in self.pieces(range) {
+            pieces.next(piece, |piece, out| self.columns.dots_with(piece, v, out));
         }
     }
 

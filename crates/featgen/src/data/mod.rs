@@ -8,6 +8,7 @@ pub(crate) mod build;
 mod dense;
 mod except;
 mod mapped;
+mod outputs;
 mod pieces;
 pub mod read;
 mod sparse;
@@ -25,6 +26,8 @@ pub use bins::{Bins, Lanes};
 pub use dense::{Dense, Layout, Real};
 pub use except::Except;
 pub use mapped::{explain_cut_files, remove_if_cut};
+pub use outputs::Outputs;
+pub(crate) use outputs::Tile;
 pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
@@ -71,6 +74,11 @@ pub trait Columns: Send + Sync {
     /// likewise: `out[k * range.len() + j] = sum_i v[k * rows + i] * x[i, range.start + j]`. As many outputs as there is room for in
     /// `out`. The data are read once for all outputs, and each sum has the bits that it has where its output is asked for alone.
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]);
+
+    /// The same, to the bit, for whoever asks for several ranges: what a storage makes of the vectors is made once.
+    fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.dots(range, v.by_output(), out);
+    }
 
     /// The same data by blocks of rows, where these must be read before any other: of data by rows that may be larger than memory.
     fn by_blocks(&self) -> Option<&dyn RowBlocks> {

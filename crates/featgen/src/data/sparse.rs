@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Column, ColumnView, Columns, GoOn};
+use super::outputs::TOGETHER;
+use super::{Column, ColumnView, Columns, GoOn, Outputs};
 use crate::error::{Error, Result};
-use crate::kernels::{self, Number, RowNumber, SparseSums};
+use crate::kernels::{self, Number, RowNumber};
 
 /// The values of sparse storage, in the narrowest form that holds them exactly.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,10 +93,6 @@ pub struct Sparse {
     values: Values,
 }
 
-/// Values of a column that are read once for all outputs: they stay in the nearest cache. A multiple of four, see
-/// [`kernels::add_sparse`].
-const PART: usize = 1 << 11;
-
 /// Stored values that one thread reads in one go.
 const BATCH_VALUES: u64 = 1 << 16;
 
@@ -173,6 +170,10 @@ impl Columns for Sparse {
 
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         self.view().dots(range, v, out);
+    }
+
+    fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.view().dots_with(range, v, out);
     }
 
     fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
@@ -276,29 +277,6 @@ impl<'a, R: RowNumber> SparseView<'a, R> {
     pub(super) fn range(&self, position: usize) -> Range<usize> {
         self.pointers[position] as usize..self.pointers[position + 1] as usize
     }
-
-    /// The sums of several outputs. A part of a column stays in the cache until all outputs have used it.
-    fn dots_of_many(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-        let (width, n) = (range.len(), self.rows);
-        let mut sums = vec![SparseSums::default(); out.len() / width.max(1)];
-        for (j, position) in range.enumerate() {
-            sums.fill(SparseSums::default());
-            let column = self.range(position);
-            for first in column.clone().step_by(PART) {
-                let at = first..column.end.min(first + PART);
-                let rows = &self.indices[at.clone()];
-                for (k, sums) in sums.iter_mut().enumerate() {
-                    let v = &v[k * n..][..n];
-                    *sums = match self.values {
-                        ValuesView::Ones => kernels::add_at(*sums, rows, v),
-                        ValuesView::F32(x) => kernels::add_sparse(*sums, rows, &x[at.clone()], v),
-                        ValuesView::F64(x) => kernels::add_sparse(*sums, rows, &x[at.clone()], v),
-                    };
-                }
-            }
-            sums.iter().enumerate().for_each(|(k, &sums)| out[k * width + j] = kernels::total(sums));
-        }
-    }
 }
 
 impl<R: RowNumber> Columns for SparseView<'_, R> {
@@ -341,7 +319,7 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
 
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         if out.len() != range.len() {
-            return self.dots_of_many(range, v, out);
+            return self.dots_with(range, &Outputs::new(v, self.rows), out);
         }
         for (out, position) in out.iter_mut().zip(range) {
             let at = self.range(position);
@@ -351,6 +329,26 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
                 ValuesView::F32(x) => kernels::dot_sparse(rows, &x[at], v),
                 ValuesView::F64(x) => kernels::dot_sparse(rows, &x[at], v),
             };
+        }
+    }
+
+    fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        let width = range.len();
+        if out.len() == width {
+            return self.dots(range, v.by_output(), out);
+        }
+        for (j, position) in range.enumerate() {
+            let at = self.range(position);
+            let rows = &self.indices[at.clone()];
+            // A column stays in the nearest cache until all outputs have used it.
+            for (v, out) in v.tiles().zip(out.chunks_mut(width * TOGETHER)) {
+                let sums = match self.values {
+                    ValuesView::Ones => kernels::sum_tiles(rows, v),
+                    ValuesView::F32(x) => kernels::dot_tiles(rows, &x[at.clone()], v),
+                    ValuesView::F64(x) => kernels::dot_tiles(rows, &x[at.clone()], v),
+                };
+                out.iter_mut().skip(j).step_by(width).zip(sums).for_each(|(out, sum)| *out = sum);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use super::Feature;
 use super::ask::{Residuals, Sums};
 use super::work::go_on;
 use crate::context::Context;
-use crate::data::{Column, Columns, Dataset, Names};
+use crate::data::{Column, Columns, Dataset, Names, Outputs};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
 
@@ -198,10 +198,10 @@ impl<'a> Inputs<'a> {
         merge: impl Fn(T, T) -> T + Sync + Send,
     ) -> Result<Option<T>> {
         let batch = self.columns.batch();
-        let read = self.sums_by_blocks(v)?;
+        let (read, laid) = (self.sums_by_blocks(v)?, Outputs::new(v.v, v.rows));
         let one = |k: usize| {
             let range = k * batch..self.columns.len().min((k + 1) * batch);
-            self.with_sums(range.clone(), v, read.as_deref(), |sums| {
+            self.with_sums(range.clone(), v.outputs, &laid, read.as_deref(), |sums| {
                 self.check(range.start, sums, range.len())?;
                 Ok(each(range.clone(), &Sums::new(sums, range.len()).lengths()))
             })?
@@ -214,16 +214,17 @@ impl<'a> Inputs<'a> {
     fn with_sums<T>(
         &self,
         range: Range<usize>,
-        v: Residuals<'_>,
+        outputs: usize,
+        v: &Outputs<'_>,
         read: Option<&[f64]>,
         see: impl FnOnce(&[f64]) -> T,
     ) -> Result<T> {
         self.go_on()?;
         if let Some(read) = read {
-            return Ok(see(&read[range.start * v.outputs..range.end * v.outputs]));
+            return Ok(see(&read[range.start * outputs..range.end * outputs]));
         }
-        let mut sums = vec![0.0; range.len() * v.outputs];
-        self.columns.dots(range, v.v, &mut sums);
+        let mut sums = vec![0.0; range.len() * outputs];
+        self.columns.dots_with(range, v, &mut sums);
         Ok(see(&sums))
     }
 
@@ -250,10 +251,11 @@ impl<'a> Inputs<'a> {
         Ok(Some(sums))
     }
 
-    /// Bytes of the sums of all columns, where those are made block after block.
+    /// Bytes of the sums of all columns, where those are made block after block, and of the vectors as they are laid out.
     pub(super) fn sums_bytes(&self, outputs: usize) -> u64 {
         let columns = if self.columns.by_blocks().is_some() { self.columns.len() } else { 0 };
-        8 * (columns as u64).saturating_mul(outputs as u64)
+        let sums = 8 * (columns as u64).saturating_mul(outputs as u64);
+        sums.saturating_add(Outputs::bytes(self.rows(), outputs))
     }
 
     /// The length of `c_j` of one column.
@@ -261,7 +263,12 @@ impl<'a> Inputs<'a> {
         let range = position..position + 1;
         let see = |sums: &[f64]| self.check(position, sums, 1).map(|()| Sums::new(sums, 1).length(0));
         if v.outputs > 1 {
-            return self.with_sums(range, v, None, see)?;
+            self.go_on()?;
+            // The column stays in the cache; laying out all vectors anew would not be worth it for one.
+            let mut sums = vec![0.0; v.outputs];
+            let each = sums.chunks_exact_mut(1).zip(v.each());
+            each.for_each(|(sum, v)| self.columns.dots(range.clone(), v, sum));
+            return see(&sums);
         }
         let mut sum = [0.0];
         self.columns.dots(range, v.v, &mut sum);
@@ -271,11 +278,11 @@ impl<'a> Inputs<'a> {
     /// The square of the length of `c_j` of every column by its position.
     pub(super) fn squares(&self, v: Residuals<'_>) -> Result<Vec<f64>> {
         let batch = self.columns.batch();
-        let read = self.sums_by_blocks(v)?;
+        let (read, laid) = (self.sums_by_blocks(v)?, Outputs::new(v.v, v.rows));
         let mut squares = vec![0.0; self.columns.len()];
         squares.par_chunks_mut(batch).enumerate().try_for_each(|(k, squares)| {
             let range = k * batch..k * batch + squares.len();
-            self.with_sums(range, v, read.as_deref(), |sums| {
+            self.with_sums(range, v.outputs, &laid, read.as_deref(), |sums| {
                 let sums = Sums::new(sums, squares.len());
                 squares.iter_mut().enumerate().for_each(|(j, square)| *square = sums.square(j));
             })

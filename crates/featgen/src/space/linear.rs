@@ -7,7 +7,7 @@ use super::{
     Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
     WorstCase,
 };
-use crate::data::{Columns, Dataset};
+use crate::data::{Columns, Dataset, Outputs};
 use crate::error::Result;
 use crate::operator::Operator;
 
@@ -81,6 +81,7 @@ impl FeatureSpace for LinearSpace<'_> {
     fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
         let columns = self.inputs.columns();
         let sums = if columns.by_blocks().is_some() { columns.len() } else { threads * columns.batch() };
-        Footprint::of_inputs(8 * (sums * outputs) as u64, columns, selected)
+        let laid = Outputs::bytes(columns.rows(), outputs);
+        Footprint::of_inputs(8 * (sums * outputs) as u64 + laid, columns, selected)
     }
 }

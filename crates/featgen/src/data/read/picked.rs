@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Column, ColumnView, Columns};
+use crate::data::{Column, ColumnView, Columns, Outputs};
 
 /// Columns that keep the ids they have among all columns of their table.
 pub(super) struct Picked<C> {
@@ -50,6 +50,10 @@ impl<C: Columns> Columns for Picked<C> {
 
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         self.columns.dots(range, v, out);
+    }
+
+    fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.columns.dots_with(range, v, out);
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {

@@ -24,7 +24,7 @@ use super::mapped::Mapped;
 use super::pieces::Pieces;
 use super::width::Width;
 use super::{
-    Column, ColumnView, Columns, Dataset, Dense, GoOn, Labels, Layout, Names, SparseView, ValuesView,
+    Column, ColumnView, Columns, Dataset, Dense, GoOn, Labels, Layout, Names, Outputs, SparseView, ValuesView,
 };
 use crate::error::{Error, Result};
 use crate::kernels::RowNumber;
@@ -332,6 +332,13 @@ impl Columns for Store {
     fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         let mut pieces = Pieces::new(out, range.len());
         self.for_each_part(range, |columns, part| pieces.next(part, |part, out| columns.dots(part, v, out)));
+    }
+
+    fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        self.for_each_part(range, |columns, part| {
+            pieces.next(part, |part, out| columns.dots_with(part, v, out))
+        });
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {

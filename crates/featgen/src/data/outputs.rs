@@ -1,0 +1,50 @@
+//! Vectors of several outputs, laid out so that one look at a row serves several of them.
+
+use std::sync::OnceLock;
+
+/// Outputs whose numbers lie side by side: what a vector instruction takes, and half of what a cache brings at once.
+pub(crate) const TOGETHER: usize = 4;
+
+/// What the vectors of some outputs hold in one row.
+pub(crate) type Tile = [f64; TOGETHER];
+
+/// A vector for each output, one after the other, with which columns are multiplied.
+///
+/// The rows of a sparse column are all over a vector, and looking them up is what takes time. Storages of such columns have
+/// [`tiles`](Self::tiles) made of the vectors, once for all columns.
+pub struct Outputs<'a> {
+    v: &'a [f64],
+    rows: usize,
+    tiles: OnceLock<Vec<Tile>>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Of vectors of so many rows.
+    pub fn new(v: &'a [f64], rows: usize) -> Self {
+        Self { v, rows, tiles: OnceLock::new() }
+    }
+
+    /// The vectors, one after the other.
+    pub fn by_output(&self) -> &'a [f64] {
+        self.v
+    }
+
+    /// The same row by row for [`TOGETHER`] outputs after the other; where there are fewer in the end, they are followed by 0.
+    pub(super) fn tiles(&self) -> impl Iterator<Item = &[Tile]> {
+        let rows = self.rows.max(1);
+        let lay = || {
+            let at = |part: &'a [f64], i: usize| {
+                std::array::from_fn(|k| part.get(k * rows + i).copied().unwrap_or(0.0))
+            };
+            let parts = self.v.chunks(TOGETHER * rows);
+            parts.flat_map(|part| (0..rows).map(move |i| at(part, i))).collect()
+        };
+        self.tiles.get_or_init(lay).chunks_exact(rows)
+    }
+
+    /// Bytes of all tiles.
+    pub(crate) fn bytes(rows: usize, outputs: usize) -> u64 {
+        let tiles = if outputs > 1 { outputs.div_ceil(TOGETHER) } else { 0 };
+        (rows as u64).saturating_mul((tiles * size_of::<Tile>()) as u64)
+    }
+}
