@@ -228,13 +228,17 @@ impl FeatureSpace for PolySpace<'_> {
         let (columns, vectors) = (self.inputs.columns(), self.vectors());
         let longest = self.most_values();
         let visits = threads as u64 * columns.visit_bytes();
+        let sums = room::sums_by_rows(columns, outputs, threads) + self.inputs.sums_bytes(outputs);
         let [least, most] =
-            room::room(columns, outputs, longest).map(|room| (vectors + visits).saturating_add(room));
+            room::room(columns, outputs, longest).map(|room| (vectors + visits + sums).saturating_add(room));
         Footprint::of_products(least, most, columns.rows(), longest, selected)
     }
 
     fn limit(&mut self, bytes: u64) {
-        self.memory = bytes.saturating_sub(self.vectors());
+        let left = bytes.saturating_sub(self.vectors());
+        // Where there is next to nothing, threads are few: they do not get more than the values at hand.
+        let sums = room::sums_by_rows(self.inputs.columns(), usize::MAX, room::THREADS);
+        self.memory = left - sums.min(left / 2);
     }
 }
 

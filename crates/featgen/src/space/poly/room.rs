@@ -8,6 +8,16 @@ pub(super) const BATCH_BYTES: u64 = 1 << 28;
 /// Bytes of a value that is taken: its row and itself.
 pub(super) const TAKEN: u64 = size_of::<(u32, f64)>() as u64;
 
+/// Sums that a thread keeps at once while rows are read from the first to the last: as many as stay in a cache.
+pub(super) const ROOM: usize = 1 << 18;
+
+/// Bytes of those sums of all threads: of pairs of no more features than there are.
+pub(super) fn sums_by_rows(columns: &dyn Columns, outputs: usize, threads: usize) -> u64 {
+    let pairs = columns.len().saturating_mul(columns.len()).saturating_mul(outputs);
+    let sums = if is_dense(columns) { 0 } else { pairs.min(ROOM).next_power_of_two() };
+    (threads * sums * size_of::<f64>()) as u64
+}
+
 /// Parts that a search is divided into, about, if there is as little room as can be: each goes past all features.
 const MOST_PARTS: u64 = 64;
 
@@ -30,9 +40,11 @@ pub(super) struct Kept {
     sums: u64,
 }
 
-/// Bytes of the sums that threads have for a partner and an output: up to two each. Room is made as for so many threads, whatever their
-/// number, so that what is looked at does not depend on it.
-const SUMS: u64 = 2 * 8 * 8;
+/// Room is made as for so many threads, whatever their number, so that what is looked at does not depend on it.
+pub(super) const THREADS: usize = 8;
+
+/// Bytes of the sums that threads have for a partner and an output: up to two each.
+const SUMS: u64 = (2 * THREADS * size_of::<f64>()) as u64;
 
 impl Kept {
     pub(super) fn of(columns: &dyn Columns, outputs: usize) -> Self {
