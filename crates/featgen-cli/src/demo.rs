@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use featgen::model::Term;
-use featgen::space::Feature;
 use featgen::synth::{Linear, Truth};
 use featgen::{Context, Error, LinearSpace, Machine, Model};
 
@@ -46,8 +45,7 @@ pub(crate) fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<u8> {
 
 /// The weight that made the labels; `None` if the feature had none.
 fn true_weight(truth: &Truth, term: &Term) -> Option<f64> {
-    let Feature::Input(id) = term.feature else { return None };
-    truth.weight(id)
+    truth.weight(term.feature.as_input()?)
 }
 
 /// The question, and the features that the machine found.

@@ -7,7 +7,6 @@ use featgen::data::Dataset;
 use featgen::machine::Stop;
 use featgen::model::{Certificate, PerOutput, Scores};
 use featgen::objective::Output;
-use featgen::space::Feature;
 use serde::Serialize;
 
 use crate::predict;
@@ -204,7 +203,7 @@ impl<'a> Report<'a> {
             weights: (model.outputs() > 1).then_some(&term.weight.0),
             round: term.round,
             group: term.group.map(|g| model.groups[g].name.as_str()),
-            factors: factors(&term.feature),
+            factors: term.feature.as_product().map(|ids| ids.iter().map(|id| id + 1).collect()),
             curve: Vec::new(),
             curves: Vec::new(),
             aliases: &term.aliases,
@@ -258,13 +257,6 @@ impl<'a> Report<'a> {
             train_explained: model.training.explained,
             test,
         }
-    }
-}
-
-fn factors(feature: &Feature) -> Option<Vec<u64>> {
-    match feature {
-        Feature::Product(ids) => Some(ids.iter().map(|id| id + 1).collect()),
-        _ => None,
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
+use featgen::feature::Feature;
 use featgen::model::{Certificate, Fit, Round, Term, Truth, Weighing};
-use featgen::space::Feature;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -128,7 +128,7 @@ impl Model {
             return Vec::new();
         }
         let curve = |selected: &featgen::model::Selected<'_>| {
-            let input = Feature::Input(selected.terms.first()?.feature.inputs()[0]);
+            let input = Feature::input(selected.terms.first()?.feature.inputs()[0]);
             let shown = self.shown(&selected.group.name, &input);
             let points: Vec<_> = (0..self.model.outputs()).map(|k| self.model.curve(selected, k)).collect();
             let columns = 1 + points.len();
@@ -276,7 +276,7 @@ fn parameters<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Bound<'p
 }
 
 fn is_input(term: &Term) -> bool {
-    matches!(term.feature, Feature::Input(_))
+    term.feature.as_input().is_some()
 }
 
 /// A round as `callback` and `rounds_` have it.

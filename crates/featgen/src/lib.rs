@@ -20,6 +20,7 @@
 //! | [`data`] | where instances live: storage and readers |
 //! | [`target`] | what is to be predicted: classes, numbers, counts, times |
 //! | [`objective`] | how errors count, and what is never penalised |
+//! | [`feature`] | what a feature is, one file a kind |
 //! | [`space`] | who proposes features |
 //! | [`operator`] | their columns, written down or not |
 //! | [`subproblem`] | what weights they get |
@@ -33,6 +34,7 @@ mod context;
 pub mod data;
 mod digest;
 pub mod error;
+pub mod feature;
 pub mod files;
 #[doc(hidden)]
 pub mod fuzzing;

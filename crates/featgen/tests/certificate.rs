@@ -82,8 +82,8 @@ fn weights<'a>(
 ) -> Vec<f64> {
     let mut w = vec![0.0; problem.columns.len()];
     for (feature, weight) in terms {
-        let Feature::Input(id) = feature else { panic!("{problem}: {feature:?} is not an input") };
-        w[columns.position(*id).expect("a column that exists")] = *weight;
+        let id = feature.as_input().unwrap_or_else(|| panic!("{problem}: {feature:?} is not an input"));
+        w[columns.position(id).expect("a column that exists")] = *weight;
     }
     w
 }

@@ -141,7 +141,7 @@ fn curves_have_points() {
         assert!(points.windows(2).all(|pair| pair[0][0] <= pair[1][0]));
         let top: f64 = selected.terms.iter().map(|term| term.weight.one()).sum();
         let last = points.last().unwrap();
-        let featgen::space::Feature::Step(step) = &selected.terms[0].feature else { panic!("a step") };
+        let step = selected.terms[0].feature.as_step().expect("a step");
         assert!((last[1] - top * (step.top.0 / 20.0).sqrt()).abs() < 1e-9);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use featgen::data::{Dataset, Labels, read::Reader};
+use featgen::data::{Column, Dataset, Labels, read::Reader};
+use featgen::feature::Feature;
 use featgen::objective::{Loss, Objective, Output};
-use featgen::operator::Operator;
+use featgen::operator::{LinearOperator, Operator};
 use featgen::space::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings,
-    WorstCase,
+    Ask, Candidate, DataFacts, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings, WorstCase,
 };
 use featgen::{Error, LinearSpace, Machine, Model, Result};
 
@@ -66,12 +66,14 @@ impl Objective for SumOfLogCosh {
 /// The square of every input, and nothing else.
 struct Squares<'a> {
     inputs: Inputs<'a>,
+    /// Whether their columns are written down.
+    written: bool,
 }
 
 impl Squares<'_> {
     fn feature(&self, position: usize) -> Feature {
         let id = self.inputs.columns().id(position);
-        Feature::Product(vec![id, id])
+        Feature::product([id, id])
     }
 }
 
@@ -118,7 +120,13 @@ impl FeatureSpace for Squares<'_> {
     }
 
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
-        Ok(self.inputs.generate(features)?.into_iter().map(Operator::Column).collect())
+        if self.written {
+            return Ok(self.inputs.generate(features)?.into_iter().map(Operator::Column).collect());
+        }
+        let roots: Vec<Feature> =
+            features.iter().map(|feature| Feature::input(feature.inputs()[0])).collect();
+        let square = |root: Column| Operator::Implicit(Arc::new(SquareOf(root)));
+        Ok(self.inputs.generate(&roots)?.into_iter().map(square).collect())
     }
 
     fn settings(&self) -> Settings {
@@ -128,6 +136,46 @@ impl FeatureSpace for Squares<'_> {
     fn footprint(&self, selected: usize, _outputs: usize, _threads: usize) -> Footprint {
         let rows = self.inputs.rows() as u64;
         Footprint { least: 0, most: 0, columns: 8 * rows * selected as u64, width: selected as u64 }
+    }
+}
+
+/// The square of a column, never written down.
+#[derive(Debug)]
+struct SquareOf(Column);
+
+impl SquareOf {
+    fn entries(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.0.entries().map(|(i, x)| (i as usize, x * x))
+    }
+}
+
+impl LinearOperator for SquareOf {
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn apply(&self, w: &[f64], f: &mut [f64]) {
+        self.entries().for_each(|(i, x)| f[i] += w[0] * x);
+    }
+
+    fn transpose(&self, v: &[f64]) -> Vec<f64> {
+        vec![self.entries().map(|(i, x)| v[i] * x).sum()]
+    }
+
+    fn squares(&self, v: &[f64]) -> Vec<f64> {
+        vec![self.entries().map(|(i, x)| v[i] * x * x).sum()]
+    }
+
+    fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]) {
+        self.0.pack(rows, out);
+        out.iter_mut().for_each(|x| *x *= *x);
+    }
+
+    fn restrict(&self, place: &[Option<u32>]) -> Operator {
+        match self.0.restrict(place) {
+            Operator::Column(root) => Operator::Implicit(Arc::new(Self(root))),
+            other => other,
+        }
     }
 }
 
@@ -175,7 +223,7 @@ fn model_without_times(mut model: Model) -> Model {
 #[test]
 fn a_space_of_ones_own_is_searched_saved_and_loaded() {
     let (folder, data) = data();
-    let space = Squares { inputs: Inputs::new(&data) };
+    let space = Squares { inputs: Inputs::new(&data), written: true };
     let machine =
         Machine::new().loss(Arc::new(LogCosh)).cost(1.0).features(1).checkpoint(folder.path().join("c"));
     let model = machine.fit(&space, &data.labels).unwrap();
@@ -185,4 +233,20 @@ fn a_space_of_ones_own_is_searched_saved_and_loaded() {
     let path = folder.path().join("model.json");
     model.save(&path).unwrap();
     assert_eq!(Model::load(&path).unwrap().decision(&data).unwrap(), model.decision(&data).unwrap());
+}
+
+#[test]
+fn an_operator_of_ones_own_is_solved_as_its_columns_are() {
+    let (_folder, data) = data();
+    let fit = |written: bool| {
+        let machine = Machine::new().loss(Arc::new(LogCosh)).cost(0.3).budget(2).gap(1e-6).inner_tol(1e-10);
+        machine.fit(&Squares { inputs: Inputs::new(&data), written }, &data.labels).unwrap()
+    };
+    let (columns, operators) = (fit(true), fit(false));
+    assert!(columns.selected().len() > 1);
+    assert_eq!(columns.selected().len(), operators.selected().len());
+    for (a, b) in columns.selected().iter().zip(operators.selected()) {
+        assert_eq!(a.feature, b.feature);
+        assert!((a.weight.one() - b.weight.one()).abs() < 1e-6, "{a:?} {b:?}");
+    }
 }

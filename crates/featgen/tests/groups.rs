@@ -8,7 +8,7 @@ use common::{Problem, nested, optimum, overlapping};
 use featgen::data::Columns;
 use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
-use featgen::space::{Feature, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Tree, TreeSpace};
+use featgen::space::{FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Tree, TreeSpace};
 use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -161,7 +161,7 @@ fn check_groups(grouped: &Grouped, columns: &dyn Columns, model: &Model) {
         assert_eq!(selected.group.size, members.len(), "{grouped}");
         let ids: HashSet<u64> = members.iter().map(|&j| columns.id(j)).collect();
         for term in &selected.terms {
-            let Feature::Input(id) = term.feature else { panic!("{:?} is not an input", term.feature) };
+            let id = term.feature.as_input().expect("an input");
             assert!(ids.contains(&id), "{grouped}: feature {id} is not in group {number}");
             assert_eq!(term.round, selected.group.round, "{grouped}");
         }
@@ -263,7 +263,7 @@ fn a_refit_forgets_groups() {
         );
         let mut weights = vec![0.0; problem.columns.len()];
         for term in &model.terms {
-            let Feature::Input(id) = term.feature else { panic!("not an input") };
+            let id = term.feature.as_input().expect("an input");
             weights[columns.position(id).unwrap()] += term.weight.one();
         }
         let found = 0.5 * weights.iter().map(|w| w * w).sum::<f64>()

@@ -50,7 +50,7 @@ impl WorkingSet {
     pub(super) fn new(rows: usize, kept: &Kept, outputs: usize, free: usize) -> Self {
         let mut cache = Cache::new(rows);
         cache.extend(kept.to_columns().into_iter().map(Operator::Column).collect());
-        let features: Vec<Feature> = kept.ids().iter().map(|&id| Feature::Input(id)).collect();
+        let features: Vec<Feature> = kept.ids().iter().map(|&id| Feature::input(id)).collect();
         Self {
             cache,
             state: State::new(rows, outputs, free),

@@ -166,13 +166,14 @@ impl Model {
         }
     }
 
-    /// A curve is over one input, and so is a group of parts of curves; all parts have one shape.
+    /// All parts over one input are of one curve, and so are all parts in one group.
     fn check_curves(&self) -> Result<(), String> {
-        let (mut shapes, mut inputs) = (HashMap::new(), HashMap::new());
-        for term in self.terms.iter().filter(|term| term.feature.is_part_of_curve()) {
-            let (shape, input) = (term.feature.shape(), term.feature.inputs()[0]);
-            let of_group = term.group.map_or(input, |group| *inputs.entry(group).or_insert(input));
-            if *shapes.entry(input).or_insert(shape) != shape || of_group != input {
+        let (mut by_input, mut by_group) = (HashMap::new(), HashMap::new());
+        for term in &self.terms {
+            let Some(first) = term.feature.first_of_curve() else { continue };
+            let of_group = term.group.map(|group| by_group.entry(group).or_insert_with(|| first.clone()));
+            let fits_group = of_group.is_none_or(|other| *other == first);
+            if !fits_group || *by_input.entry(first.inputs()[0]).or_insert_with(|| first.clone()) != first {
                 return Err("damaged model: parts of a curve do not fit each other".into());
             }
         }
@@ -213,14 +214,32 @@ impl Model {
 mod tests {
     use super::*;
     use crate::data::read::Reader;
+    use crate::feature::{ExactF64, Step, Wave};
     use crate::{LinearSpace, Machine};
+
+    fn two_terms(folder: &Path) -> Model {
+        std::fs::write(folder.join("data"), "1 1:1 2:3\n-1 1:-1 2:2\n").unwrap();
+        let data = Reader::new().read(folder.join("data")).unwrap();
+        Machine::new().fit(&LinearSpace::new(&data), &data.labels).unwrap()
+    }
+
+    /// Both have five parts, the same scale and power 1, and are over one input.
+    #[test]
+    fn steps_and_waves_make_no_curve_together() {
+        let mut model = two_terms(tempfile::tempdir().unwrap().path());
+        let (scale, input) = (ExactF64(2.0), 0);
+        let step = |level| Step { input, level, of: 5, top: scale, power: ExactF64(1.0) };
+        model.terms[0].feature = step(1).into();
+        model.terms[1].feature = step(3).into();
+        assert_eq!(model.check(), Ok(()));
+        model.terms[1].feature = Wave { input, harmonic: 1, sine: false, sigma: scale }.into();
+        assert_eq!(model.check(), Err("damaged model: parts of a curve do not fit each other".into()));
+    }
 
     #[test]
     fn nothing_that_is_not_finite_is_saved() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("data"), "1 1:1 2:3\n-1 1:-1 2:2\n").unwrap();
-        let data = Reader::new().read(folder.path().join("data")).unwrap();
-        let model = Machine::new().fit(&LinearSpace::new(&data), &data.labels).unwrap();
+        let model = two_terms(folder.path());
         let path = folder.path().join("model");
         model.save(&path).unwrap();
         type Spoil = fn(&mut Model, f64);

@@ -19,9 +19,9 @@ pub use parameters::{GivenGroup, GivenGroups, Parameters, Weighing};
 pub use predict::{Decisions, Predictor};
 pub use scores::{Scores, Tally, Truth};
 
+use crate::feature::Feature;
 use crate::machine::Stop;
 use crate::objective::Output;
-use crate::space::Feature;
 
 /// A fitted model: the decision value of an instance is `sum over terms of weight * feature - bias`, and the same of columns that
 /// are kept; with several outputs there is one for each.
@@ -90,7 +90,7 @@ pub struct Model {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedInput {
     /// Its id, counted from 0; in files from 1.
-    #[serde(with = "crate::space::id_from_one")]
+    #[serde(with = "crate::feature::from_one::id")]
     pub id: u64,
     /// What the user calls it.
     pub name: String,
@@ -100,7 +100,7 @@ pub struct NamedInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptTerm {
     /// The id of the input, counted from 0; in files from 1.
-    #[serde(with = "crate::space::id_from_one")]
+    #[serde(with = "crate::feature::from_one::id")]
     pub id: u64,
     /// What the user calls it.
     pub name: String,

@@ -82,7 +82,7 @@ pub struct GivenGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The ids of its features, counted from 0; in files from 1.
-    #[serde(with = "crate::space::ids_from_one")]
+    #[serde(with = "crate::feature::from_one::ids")]
     pub features: Vec<u64>,
 }
 
@@ -91,7 +91,7 @@ mod ids {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
-    struct Ids(#[serde(with = "crate::space::ids_from_one")] Vec<u64>);
+    struct Ids(#[serde(with = "crate::feature::from_one::ids")] Vec<u64>);
 
     pub(super) fn serialize<S: Serializer>(ids: &Option<Vec<u64>>, to: S) -> Result<S::Ok, S::Error> {
         ids.clone().map(Ids).serialize(to)

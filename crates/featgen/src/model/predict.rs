@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::curve::Curve;
 use super::{KeptTerm, Model, Term, predicted_class};
 use crate::data::read::Batch;
 use crate::data::{Columns, Dataset, Names};
 use crate::error::{Error, Result};
+use crate::feature::{Curve, Feature};
 use crate::objective::{LossSpec, Output};
-use crate::space::Feature;
 
 /// A model made ready for data from one source: it knows where its features are there.
 pub struct Predictor<'m> {
@@ -34,36 +33,37 @@ struct Part<'m> {
     name: &'m str,
     feature: Feature,
     /// What it adds to each output.
-    shapes: Vec<Shape>,
+    effects: Vec<Effect>,
 }
 
-enum Shape {
+/// What a part adds to an output.
+enum Effect {
     Weight(f64),
-    Curve(Curve),
+    Curve(Box<dyn Curve>),
 }
 
 impl<'m> Part<'m> {
     /// From a term, or the terms of a curve.
     fn new(model: &'m Model, terms: &[&'m Term]) -> Self {
         let first = terms[0];
-        let curves: Option<Vec<Shape>> =
-            (0..model.outputs()).map(|k| Curve::new(model, terms, k).map(Shape::Curve)).collect();
+        let curves: Option<Vec<Effect>> =
+            (0..model.outputs()).map(|k| model.sum_of_parts(terms, k).map(Effect::Curve)).collect();
         match curves {
-            Some(shapes) => {
+            Some(effects) => {
                 let name = first.group.map_or(&first.name, |g| &model.groups[g].name);
-                Self { name, feature: Feature::Input(first.feature.inputs()[0]), shapes }
+                Self { name, feature: Feature::input(first.feature.inputs()[0]), effects }
             }
             None => {
-                let shapes = first.weight.0.iter().map(|&weight| Shape::Weight(weight)).collect();
-                Self { name: &first.name, feature: first.feature.clone(), shapes }
+                let effects = first.weight.0.iter().map(|&weight| Effect::Weight(weight)).collect();
+                Self { name: &first.name, feature: first.feature.clone(), effects }
             }
         }
     }
 
     /// From a column that is kept.
     fn kept(term: &'m KeptTerm) -> Self {
-        let shapes = term.weight.0.iter().map(|&weight| Shape::Weight(weight)).collect();
-        Self { name: &term.name, feature: Feature::Input(term.id), shapes }
+        let effects = term.weight.0.iter().map(|&weight| Effect::Weight(weight)).collect();
+        Self { name: &term.name, feature: Feature::input(term.id), effects }
     }
 }
 
@@ -91,14 +91,14 @@ impl Predictor<'_> {
         let (n, outputs) = (columns.rows(), self.bias.len());
         let mut by_output: Vec<Vec<f64>> = self.bias.iter().map(|bias| vec![-bias; n]).collect();
         let mut faults = Vec::new();
-        for Part { name, feature, shapes } in &self.parts {
+        for Part { name, feature, effects } in &self.parts {
             let Some(column) = feature.column(columns, position) else { continue };
             let strange = column.entries().find(|(_, x)| !x.is_finite());
             faults.extend(strange.map(|(row, x)| (row as usize, Some((name, x)))));
-            for (shape, values) in shapes.iter().zip(&mut by_output) {
-                match shape {
-                    Shape::Weight(weight) => column.add_to(*weight, values),
-                    Shape::Curve(curve) => column.map(|x| curve.at(x)).add_to(1.0, values),
+            for (effect, values) in effects.iter().zip(&mut by_output) {
+                match effect {
+                    Effect::Weight(weight) => column.add_to(*weight, values),
+                    Effect::Curve(curve) => column.map(|x| curve.at(x)).add_to(1.0, values),
                 }
             }
         }

@@ -136,15 +136,12 @@ impl<'a> Inputs<'a> {
 
     /// The feature whose column is at `position`.
     pub(super) fn feature(&self, position: usize) -> Feature {
-        Feature::Input(self.columns.id(position))
+        Feature::input(self.columns.id(position))
     }
 
     /// Where the column of an input feature is.
     pub(super) fn position(&self, feature: &Feature) -> Option<usize> {
-        match feature {
-            Feature::Input(id) => self.columns.position(*id),
-            Feature::Product(_) | Feature::Step(_) | Feature::Wave(_) => None,
-        }
+        feature.as_input().and_then(|id| self.columns.position(id))
     }
 
     /// Which columns belong to the features `ids`.

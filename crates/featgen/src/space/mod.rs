@@ -3,7 +3,6 @@
 mod additive;
 mod ask;
 mod facts;
-mod feature;
 mod footprint;
 mod group;
 mod groupfile;
@@ -19,11 +18,9 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-pub use additive::{AdditiveSpace, MOST_LEVELS};
+pub use additive::AdditiveSpace;
 pub use ask::Ask;
 pub use facts::DataFacts;
-pub use feature::{Feature, Real, Step, Wave};
-pub(crate) use feature::{id_from_one, ids_from_one};
 pub use footprint::Footprint;
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_features, read_groups, read_tree};
@@ -31,7 +28,7 @@ pub(crate) use groupfile::{groups_from_bytes, tree_from_bytes};
 pub use inputs::Inputs;
 pub use linear::LinearSpace;
 pub use poly::PolySpace;
-pub use products::{MOST_FACTORS, ProductSpace};
+pub use products::ProductSpace;
 pub use spec::SpaceSpec;
 use topb::Tops;
 pub use topb::{Scored, TopB};
@@ -39,6 +36,7 @@ pub use tree::{Crossing, Tree, TreeSpace};
 pub use work::MOST_WORK;
 
 use crate::error::{Error, Result};
+pub use crate::feature::{Feature, MOST_FACTORS, MOST_LEVELS, Step, Wave};
 use crate::operator::Operator;
 use crate::rounding;
 

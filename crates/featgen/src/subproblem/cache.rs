@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::data::Column;
 use crate::kernels;
-use crate::operator::{Operator, pick};
+use crate::operator::{Operator, find_rows};
 
 /// Cached columns of length `rows`, addressed in the order in which they were added.
 ///
@@ -57,7 +57,7 @@ impl Cache {
         match &self.columns {
             Columns::Sparse(columns) => columns.len(),
             Columns::Dense(columns) => columns.len(),
-            Columns::Operators(operators) => operators.iter().map(Operator::width).sum(),
+            Columns::Operators(operators) => operators.iter().map(|operator| operator.width()).sum(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Cache {
     pub fn extend(&mut self, new: Vec<Operator>) {
         let written = |operator| match operator {
             Operator::Column(column) => Some(column),
-            Operator::Steps { .. } | Operator::Waves { .. } => None,
+            Operator::Implicit(_) => None,
         };
         if !self.has_operators() && new.iter().all(|operator| matches!(operator, Operator::Column(_))) {
             return self.extend_written(new.into_iter().filter_map(written).collect());
@@ -101,7 +101,7 @@ impl Cache {
     /// Whether many columns together cost no more than one: then a matrix of them all is not worth making.
     pub(super) fn has_tables(&self) -> bool {
         let Columns::Operators(operators) = &self.columns else { return false };
-        operators.iter().any(|operator| matches!(operator, Operator::Steps { .. }))
+        operators.iter().any(|operator| operator.costs_as_one_column())
     }
 
     /// The operators, if columns are not written down.
@@ -153,7 +153,7 @@ impl Cache {
                 out.iter_mut().zip(rows).for_each(|(out, &(i, _))| *out = x[i as usize]);
             }),
             Columns::Sparse(columns) => out.par_chunks_mut(k).zip(columns).for_each(|(out, x)| {
-                pick(rows, &x.rows, |at, from| out[at] = from.map_or(0.0, |from| x.values[from]));
+                find_rows(rows, &x.rows, |at, found| out[at] = found.map_or(0.0, |found| x.values[found]));
             }),
             Columns::Operators(operators) => {
                 let mut rest = out;

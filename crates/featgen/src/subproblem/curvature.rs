@@ -119,7 +119,7 @@ impl Implicit {
             h.iter().map(|&h| if h == 0.0 { None } else { places.next() }).collect();
         let operators: Vec<Operator> = operators.par_iter().map(|x| x.restrict(&place)).collect();
         let sums = operators.iter().flat_map(|x| x.transpose(&active)).collect();
-        let diagonal = operators.iter().flat_map(|x| x.square_sums(&active)).collect();
+        let diagonal = operators.iter().flat_map(|x| x.squares(&active)).collect();
         Self { weights: h.to_vec(), active, operators, sums, diagonal }
     }
 

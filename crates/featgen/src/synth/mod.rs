@@ -92,7 +92,7 @@ impl Truth {
                 None => writeln!(out, "{} {weight}", id + 1),
             })?;
             self.products.iter().try_for_each(|(ids, weight)| {
-                writeln!(out, "{} {weight}", Feature::Product(ids.clone()).show(|id| names.show(id)))
+                writeln!(out, "{} {weight}", Feature::product(ids.clone()).show(|id| names.show(id)))
             })
         })
     }
@@ -100,8 +100,8 @@ impl Truth {
     /// The decision value of every instance.
     fn decision(&self, columns: &dyn Columns) -> Vec<f64> {
         let mut decision = vec![-self.shift; columns.rows()];
-        let inputs = self.weights.iter().map(|&(id, weight)| (Feature::Input(id), weight));
-        let products = self.products.iter().map(|(ids, weight)| (Feature::Product(ids.clone()), *weight));
+        let inputs = self.weights.iter().map(|&(id, weight)| (Feature::input(id), weight));
+        let products = self.products.iter().map(|(ids, weight)| (Feature::product(ids.clone()), *weight));
         for (feature, weight) in inputs.chain(products) {
             if let Some(column) = feature.column(columns, |id| columns.position(id)) {
                 column.add_to(weight, &mut decision);

@@ -175,7 +175,7 @@ pub(crate) fn keeps_the_contract(
             assert!(expected.iter().zip(&column).all(near), "{what}: {feature:?} {expected:?} {column:?}");
         }
     }
-    assert!(space.generate(&[Feature::Input(u64::MAX)]).is_err(), "{what}: a feature that does not exist");
+    assert!(space.generate(&[Feature::input(u64::MAX)]).is_err(), "{what}: a feature that does not exist");
     assert!(space.group(&Candidate::Group(u32::MAX)).is_err(), "{what}: a group that does not exist");
     // The constant and the first input are both called 1 where inputs have no names.
     // So are levels of an input that is always 0.

@@ -23,7 +23,7 @@ fn grouped(
 ) -> Vec<Known> {
     let known = |(g, members): (u32, &Vec<usize>)| Known {
         candidate: Candidate::Group(g),
-        features: members.iter().map(|&j| (Feature::Input(stored.id(j)), columns[j].clone())).collect(),
+        features: members.iter().map(|&j| (Feature::input(stored.id(j)), columns[j].clone())).collect(),
         eta_squared: if weight == GroupWeight::Sqrt { members.len() as f64 } else { 1.0 },
     };
     (0..).zip(groups).map(known).collect()

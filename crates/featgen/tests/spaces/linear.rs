@@ -15,7 +15,7 @@ use crate::contract::{Known, MOST_OUTPUTS, OUTPUTS, keeps_the_contract};
 /// The candidates of a linear space: its columns.
 fn linear(stored: &dyn Columns, columns: &[Vec<f64>]) -> Vec<Known> {
     let known = |(k, x): (usize, &Vec<f64>)| {
-        let feature = Feature::Input(stored.id(k));
+        let feature = Feature::input(stored.id(k));
         let candidate = Candidate::Feature(feature.clone());
         Known { candidate, features: vec![(feature, x.clone())], eta_squared: 1.0 }
     };
@@ -64,7 +64,7 @@ fn linear_with_real_values() {
         let ask = Ask::many(&vs[0], MOST_OUTPUTS, COLUMNS, &none);
         let found = LinearSpace::over(&*stored).worst_case(&ask).unwrap();
         let place = |j: usize| {
-            let candidate = Candidate::Feature(Feature::Input(stored.id(j)));
+            let candidate = Candidate::Feature(Feature::input(stored.id(j)));
             found.best.iter().position(|s| s.item == candidate).unwrap()
         };
         for [first, second] in [[2, 3], [1, COLUMNS - 1], [3, 70], [70, 71]] {

@@ -19,13 +19,13 @@ fn quadratic(stored: &dyn Columns, columns: &[Vec<f64>], gamma: f64, coef0: f64)
         features: vec![(feature, column)],
         eta_squared: coefficient.powi(-2),
     };
-    let mut all = vec![known(Feature::Product(Vec::new()), vec![1.0; stored.rows()], coef0)];
+    let mut all = vec![known(Feature::product([]), vec![1.0; stored.rows()], coef0)];
     for (j, x) in columns.iter().enumerate() {
-        all.push(known(Feature::Input(id(j)), x.clone(), (2.0 * gamma * coef0).sqrt()));
+        all.push(known(Feature::input(id(j)), x.clone(), (2.0 * gamma * coef0).sqrt()));
         for (k, z) in columns.iter().enumerate().skip(j) {
             let product = x.iter().zip(z).map(|(x, z)| x * z).collect();
             let coefficient = if j == k { gamma } else { 2f64.sqrt() * gamma };
-            all.push(known(Feature::Product(vec![id(j), id(k)]), product, coefficient));
+            all.push(known(Feature::product([id(j), id(k)]), product, coefficient));
         }
     }
     all.retain(|known| known.eta_squared.is_finite());

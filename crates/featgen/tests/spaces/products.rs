@@ -39,8 +39,8 @@ fn all_products(
 
 fn product(stored: &dyn Columns, factors: &[usize]) -> Feature {
     match factors {
-        [j] => Feature::Input(stored.id(*j)),
-        _ => Feature::Product(factors.iter().map(|&j| stored.id(j)).collect()),
+        [j] => Feature::input(stored.id(*j)),
+        _ => Feature::product(factors.iter().map(|&j| stored.id(j)).collect::<Vec<_>>()),
     }
 }
 
@@ -212,7 +212,7 @@ fn planted_products_are_found() {
             let found = space.worst_case(&Ask::many(v, outputs, 5, &HashSet::new())).unwrap();
             assert_eq!(
                 found.best[0].item,
-                Candidate::Feature(Feature::Product(planted.to_vec())),
+                Candidate::Feature(Feature::product(planted.to_vec())),
                 "{found:?}"
             );
             assert!(found.scored < space.size() / 1000, "{} of {} scored", found.scored, space.size());

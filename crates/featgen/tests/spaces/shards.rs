@@ -43,7 +43,7 @@ fn shards_together_are_the_whole() {
     for (shards, outputs, share) in [(1, 1, 0.0), (2, 1, 0.3), (3, 2, 0.0), (3, 5, 0.5), (COLUMNS, 2, 0.5)] {
         let v = integers(rng, outputs * ROWS, 2, 0.5);
         let mut taken: HashSet<Candidate> =
-            (0..COLUMNS as u64).map(|id| Candidate::Feature(Feature::Input(id))).collect();
+            (0..COLUMNS as u64).map(|id| Candidate::Feature(Feature::input(id))).collect();
         taken.retain(|_| rng.random_bool(share));
         let (all, parts) = (some(&columns, 0..COLUMNS), 0..shards);
         let parts: Vec<Sparse> =
@@ -84,7 +84,7 @@ fn answers_of_all_spaces_can_be_sent() {
 /// What is equal goes by the smaller candidate, wherever it comes from.
 #[test]
 fn ties_between_answers_go_to_the_smaller_candidate() {
-    let scored = |id: u64, score: f64| Scored { score, item: Candidate::Feature(Feature::Input(id)) };
+    let scored = |id: u64, score: f64| Scored { score, item: Candidate::Feature(Feature::input(id)) };
     let answer =
         |list: &[Scored<Candidate>]| WorstCase { best: list.to_vec(), fresh: list[1..].to_vec(), scored: 3 };
     let (a, b) = (answer(&[scored(5, 2.0), scored(1, 1.0)]), answer(&[scored(3, 2.0), scored(0, 1.0)]));

@@ -12,12 +12,11 @@ mod search;
 mod steps;
 mod waves;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use self::search::PROMISING;
 use self::steps::highest;
-use self::waves::{WAVES, deviation};
-use super::feature::{HARMONICS, Real, Step, Wave};
+use self::waves::deviation;
 use super::footprint::longest;
 use super::group::group_number;
 use super::spec::{LEVELS, POWER, SIGMA, Value};
@@ -25,13 +24,11 @@ use super::{
     Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
     WorstCase,
 };
-use crate::data::{Bins, ColumnView, Lanes};
+use crate::data::{ColumnView, Lanes};
 use crate::digest::digest;
 use crate::error::{Error, Result};
+use crate::feature::{Step, Steps, WAVES, Wave, Waves};
 use crate::operator::Operator;
-
-/// The most levels.
-pub const MOST_LEVELS: usize = u16::MAX as usize;
 
 /// A curve for every input feature.
 pub struct AdditiveSpace<'a> {
@@ -126,30 +123,13 @@ impl<'a> AdditiveSpace<'a> {
 
     /// The columns of an input's curve.
     fn operator(&self, position: usize) -> Operator {
-        self.inputs.columns().see(position, |column| self.curve(position, column))
-    }
-
-    fn curve(&self, position: usize, column: ColumnView<'_>) -> Operator {
         let scale = self.scales[position];
-        match self.basis {
-            Basis::Steps { levels, power } => {
-                let bins = Bins::new(scale, power, levels);
-                let (rows, levels) = made(column, |x| bins.index(x) as u16);
-                Operator::Steps { rows, levels, count: bins.count(), height: self.height(position) }
-            }
-            Basis::Waves { .. } => {
-                let (rows, phases) = made(column, |x| Wave::phase(scale, x));
-                Operator::Waves { rows, phases, amplitudes: Wave::amplitudes() }
-            }
-        }
-    }
-
-    /// What a bit of an input's unary code weighs.
-    fn height(&self, position: usize) -> f64 {
-        match self.basis {
-            Basis::Steps { levels, .. } => (self.scales[position] / f64::from(levels)).sqrt(),
-            Basis::Waves { .. } => 1.0,
-        }
+        self.inputs.columns().see(position, |column| {
+            Operator::Implicit(match self.basis {
+                Basis::Steps { levels, power } => Arc::new(Steps::new(column, levels, scale, power)),
+                Basis::Waves { .. } => Arc::new(Waves::new(column, scale)),
+            })
+        })
     }
 
     /// The greatest squared length of what an input's values are turned into.
@@ -157,7 +137,7 @@ impl<'a> AdditiveSpace<'a> {
         match self.basis {
             // A unary code has at most all its bits.
             Basis::Steps { .. } => self.scales[position],
-            Basis::Waves { .. } => *WAVES,
+            Basis::Waves { .. } => Waves::greatest_square(),
         }
     }
 
@@ -174,16 +154,12 @@ impl<'a> AdditiveSpace<'a> {
 
     /// The features of an input's curve.
     fn features(&self, position: usize) -> Vec<Feature> {
-        let (input, scale) = (self.inputs.columns().id(position), Real(self.scales[position]));
+        let (input, scale) = (self.inputs.columns().id(position), self.scales[position]);
         match self.basis {
             Basis::Steps { levels, power } => {
-                let step = |level| Step { input, level, of: levels, top: scale, power: Real(power) };
-                (1..=levels).map(|level| Feature::Step(step(level))).collect()
+                Step::all(input, levels, scale, power).map(Feature::from).collect()
             }
-            Basis::Waves { .. } => {
-                let wave = |harmonic, sine| Feature::Wave(Wave { input, harmonic, sine, sigma: scale });
-                (1..=HARMONICS as u32).flat_map(|k| [wave(k, false), wave(k, true)]).collect()
-            }
+            Basis::Waves { .. } => Wave::all(input, scale).map(Feature::from).collect(),
         }
     }
 }
@@ -198,16 +174,6 @@ fn scales(
         if finite { scale(position, column) } else { Err(inputs.explain(position)) }
     };
     inputs.columns().see_all(one).into_iter().collect()
-}
-
-/// The rows whose value is not 0, and what is made of their values.
-fn made<T>(column: ColumnView<'_>, make: impl Fn(f64) -> T) -> (Vec<u32>, Vec<T>) {
-    let (mut rows, mut made) = (Vec::with_capacity(column.len()), Vec::with_capacity(column.len()));
-    column.each_nonzero(|row, x| {
-        rows.push(row);
-        made.push(make(x));
-    });
-    (rows, made)
 }
 
 impl FeatureSpace for AdditiveSpace<'_> {
@@ -228,7 +194,7 @@ impl FeatureSpace for AdditiveSpace<'_> {
             (0..self.scales.len()).map(|position| self.greatest_square(position)).fold(0.0, f64::max);
         let levels = match self.basis {
             Basis::Steps { levels, .. } => levels as usize,
-            Basis::Waves { .. } => 2 * HARMONICS,
+            Basis::Waves { .. } => WAVES,
         };
         // Sums over levels are sums of sums.
         Ok(Precision::of_groups(square.sqrt(), 2 * levels))
@@ -258,7 +224,7 @@ impl FeatureSpace for AdditiveSpace<'_> {
         // What a value takes in a curve that was selected, and how many columns of the curve a matrix is made of.
         let (value, width, levels) = match self.basis {
             Basis::Steps { levels, .. } => (4 + 2, 0, u64::from(levels) + 1),
-            Basis::Waves { .. } => (4 + 16, 2 * HARMONICS as u64, 0),
+            Basis::Waves { .. } => (4 + 16, WAVES as u64, 0),
         };
         // A scale for every column, and an entry in a heap for some; every thread has a column at hand, as it is and as a
         // curve, and a histogram for every output.
@@ -272,9 +238,11 @@ impl FeatureSpace for AdditiveSpace<'_> {
         // A group's features come together and in order: one operator is all of them.
         let mut operators = Vec::new();
         for curve in features.chunk_by(|a, b| a.inputs() == b.inputs()) {
-            let input = Feature::Input(curve[0].inputs()[0]);
-            let position = self.inputs.position(&input).filter(|&p| curve == self.features(p));
-            let unknown = || Error::Data(format!("no curve over feature {}", self.name(&input)));
+            let position = match curve[0].inputs() {
+                &[input] => self.inputs.columns().position(input).filter(|&p| curve == self.features(p)),
+                _ => None,
+            };
+            let unknown = || Error::Data(format!("no curve with {}", self.name(&curve[0])));
             operators.push(self.operator(position.ok_or_else(unknown)?));
         }
         Ok(operators)
@@ -285,6 +253,20 @@ impl FeatureSpace for AdditiveSpace<'_> {
 mod tests {
     use super::*;
     use crate::data::{Dense, Layout, Names};
+
+    #[test]
+    fn what_is_no_curve_is_refused() {
+        let (values, names) = ([1.0, 5.0, -2.0, 9.0], Names::default());
+        let column = Dense::new(&values[..], 4, 1, Layout::ColumnMajor).unwrap();
+        let space = AdditiveSpace::gaussian(Inputs::called(&column, &names), None).unwrap();
+        let curve = space.features(0);
+        assert_eq!(space.generate(&curve).unwrap().len(), 1);
+        for strange in
+            [&[Feature::product([])][..], &[Feature::input(0)], &[Feature::product([0, 0])], &curve[1..]]
+        {
+            assert!(space.generate(strange).is_err(), "{strange:?}");
+        }
+    }
 
     #[test]
     fn to_count_twice_is_to_stand_there_twice() {

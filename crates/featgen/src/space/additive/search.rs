@@ -6,7 +6,9 @@ use super::steps::{Levels, Room};
 use super::{AdditiveSpace, Basis};
 use crate::data::ColumnView;
 use crate::error::Result;
+use crate::feature::Waves;
 use crate::kernels;
+use crate::operator::LinearOperator;
 use crate::space::ask::Residuals;
 use crate::space::group::taken_groups;
 use crate::space::topb::{TopB, Tops};
@@ -101,8 +103,8 @@ impl AdditiveSpace<'_> {
                 Levels::new(self.scales[position], power, levels).square(column, v, least, room)
             }
             Basis::Waves { .. } => {
-                let curve = self.curve(position, column);
-                Some(v.each().flat_map(|v| curve.transpose(v)).map(|c| c * c).sum())
+                let waves = Waves::new(column, self.scales[position]);
+                Some(v.each().flat_map(|v| waves.transpose(v)).map(|c| c * c).sum())
             }
         }
     }

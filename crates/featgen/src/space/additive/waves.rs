@@ -1,14 +1,7 @@
-//! Waves of an input, and how wide they are.
-
-use std::sync::LazyLock;
+//! How wide the waves of an input are.
 
 use super::steps::highest;
 use crate::data::ColumnView;
-use crate::space::feature::Wave;
-
-/// The greatest squared length of an input's waves: `(cos - 1)^2 + sin^2` is at most 4.
-pub(super) static WAVES: LazyLock<f64> =
-    LazyLock::new(|| 4.0 * Wave::amplitudes().iter().map(|a| a * a).sum::<f64>());
 
 /// The standard deviation of `n` instances, each of which counts so often; the size of the values if they are all the same.
 ///

@@ -122,23 +122,22 @@ impl<'a> PolySpace<'a> {
     fn feature(&self, item: Item) -> Feature {
         let id = |position: u32| self.inputs.columns().id(position as usize);
         match item {
-            Item::Input(j) => Feature::Input(id(j)),
-            Item::Constant => Feature::Product(Vec::new()),
-            Item::Product(j, k) => Feature::Product(vec![id(j), id(k)]),
+            Item::Input(j) => Feature::input(id(j)),
+            Item::Constant => Feature::product([]),
+            Item::Product(j, k) => Feature::product([id(j), id(k)]),
         }
     }
 
     fn item(&self, candidate: &Candidate) -> Option<Item> {
         let Candidate::Feature(feature) = candidate else { return None };
         let position = |id: u64| self.inputs.columns().position(id).map(|p| p as u32);
-        match feature {
-            Feature::Input(id) => position(*id).map(Item::Input),
-            Feature::Product(ids) => match ids[..] {
-                [] => Some(Item::Constant),
-                [j, k] if j <= k => Some(Item::Product(position(j)?, position(k)?)),
-                _ => None,
-            },
-            Feature::Step(_) | Feature::Wave(_) => None,
+        if let Some(id) = feature.as_input() {
+            return position(id).map(Item::Input);
+        }
+        match *feature.as_product()? {
+            [] => Some(Item::Constant),
+            [j, k] if j <= k => Some(Item::Product(position(j)?, position(k)?)),
+            _ => None,
         }
     }
 

@@ -29,14 +29,11 @@ use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings,
-    WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, MOST_FACTORS, Precision,
+    Scored, Settings, WorstCase,
 };
 use crate::error::{Error, Reason, Result};
 use crate::operator::Operator;
-
-/// Factors that a product may have at most.
-pub const MOST_FACTORS: usize = 16;
 
 /// The products of up to a given number of distinct features.
 pub struct ProductSpace<'a> {
@@ -147,8 +144,8 @@ impl<'a> ProductSpace<'a> {
     fn feature(&self, item: &Item) -> Feature {
         let id = |&position: &u32| self.inputs.columns().id(position as usize);
         match &item.0[..] {
-            [position] => Feature::Input(id(position)),
-            positions => Feature::Product(positions.iter().map(id).collect()),
+            [position] => Feature::input(id(position)),
+            positions => Feature::product(positions.iter().map(id).collect::<Vec<_>>()),
         }
     }
 
@@ -157,16 +154,12 @@ impl<'a> ProductSpace<'a> {
         let ids = feature.inputs();
         let position = |&id: &u64| self.inputs.columns().position(id).map(|p| p as u32);
         let positions: Arc<[u32]> = ids.iter().map(position).collect::<Option<_>>()?;
-        let valid = match feature {
-            Feature::Input(_) => true,
-            Feature::Product(_) => {
-                (2..=self.degree).contains(&ids.len())
-                    && ids.is_sorted_by(|a, b| a < b)
-                    && positions.iter().all(|&p| self.is_allowed(p as usize))
-            }
-            Feature::Step(_) | Feature::Wave(_) => false,
-        };
-        valid.then_some(Item(positions))
+        let is_product = feature.as_product().is_some_and(|factors| {
+            (2..=self.degree).contains(&factors.len())
+                && factors.is_sorted_by(|a, b| a < b)
+                && positions.iter().all(|&p| self.is_allowed(p as usize))
+        });
+        (is_product || feature.as_input().is_some()).then_some(Item(positions))
     }
 
     /// What tells the column of a feature apart; `None` if it is none of this space.
