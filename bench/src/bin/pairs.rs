@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use featgen::data::read::Reader;
 use featgen::operator::Operator;
 use featgen::space::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, PolySpace, Precision,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, PolySpace, Precision,
     Settings, WorstCase,
 };
 use featgen::{Context, Machine};
@@ -52,7 +52,7 @@ impl FeatureSpace for Watched<'_> {
         self.space.precision()
     }
 
-    fn group(&self, candidate: &Candidate) -> featgen::Result<Group> {
+    fn group(&self, candidate: &Candidate) -> featgen::Result<Members> {
         self.space.group(candidate)
     }
 

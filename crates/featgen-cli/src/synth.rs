@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use featgen::Context;
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
-use featgen::synth::{Group, Linear, Outcome, Products, Set, Truth};
+use featgen::synth::{Grouped, Linear, Outcome, Products, Set, Truth};
 
 use crate::args::{
     GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
@@ -37,7 +37,7 @@ fn group(args: &GroupArgs) -> anyhow::Result<u8> {
     let &GroupArgs { ref set, group_size, relevant } = args;
     let &SetArgs { rows, test_rows, features, density, shift, seed, .. } = set;
     let outcome = set.outcome.outcome();
-    let problem = Group { rows, test_rows, features, group_size, relevant, density, shift, seed, outcome };
+    let problem = Grouped { rows, test_rows, features, group_size, relevant, density, shift, seed, outcome };
     let files = Files::of(set, true);
     let train = || if files.is_store() { problem.on_demand(Set::Train) } else { problem.train() };
     let test = || if files.is_store() { problem.on_demand(Set::Test) } else { problem.test() };

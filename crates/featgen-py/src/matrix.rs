@@ -73,7 +73,7 @@ impl Matrix<'_> {
     }
 }
 
-fn dense<'a, T: featgen::data::Real + Element>(
+fn dense<'a, T: featgen::data::Float + Element>(
     array: &'a PyReadonlyArray2<'_, T>,
 ) -> PyResult<Box<dyn Columns + 'a>> {
     let [rows, columns] = [array.shape()[0], array.shape()[1]];

@@ -5,7 +5,8 @@ use featgen::space::{GroupWeight, Groups, Inputs};
 use featgen::{GroupSpace, Machine, synth};
 
 fn main() -> featgen::Result<()> {
-    let made = synth::Group { rows: 1000, features: 3000, group_size: 10, relevant: 4, ..Default::default() };
+    let made =
+        synth::Grouped { rows: 1000, features: 3000, group_size: 10, relevant: 4, ..Default::default() };
     let (train, truth) = (made.train()?, made.truth()?);
 
     // `space::read_groups` reads them from a file instead. Groups may overlap.

@@ -10,7 +10,7 @@ use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
 use featgen::operator::Operator;
 use featgen::space::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Precision, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Members, Precision, Settings, WorstCase,
 };
 use featgen::{Error, LinearSpace, Machine, Model, Result};
 
@@ -191,7 +191,7 @@ impl FeatureSpace for Tiring<'_> {
         self.space.precision()
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
         self.space.group(candidate)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use featgen::data::{Column, Columns, Dense, Except, Layout, Real, RowBlocks, Sparse, Values};
+use featgen::data::{Column, Columns, Dense, Except, Float, Layout, RowBlocks, Sparse, Values};
 use proptest::prelude::*;
 
 /// A matrix by rows, its columns' ids, and vectors to multiply with, one after the other.
@@ -62,7 +62,7 @@ impl Example {
         Sparse::new(self.rows, dimension, self.ids.clone(), pointers, indices, wrap(values)).unwrap()
     }
 
-    fn dense<T: Real>(&self, narrow: impl Fn(f64) -> T, layout: Layout) -> Dense<T, Vec<T>> {
+    fn dense<T: Float>(&self, narrow: impl Fn(f64) -> T, layout: Layout) -> Dense<T, Vec<T>> {
         let values = if layout == Layout::RowMajor { self.values.clone() } else { self.by_columns() };
         Dense::new(values.into_iter().map(narrow).collect(), self.rows, self.ids.len(), layout).unwrap()
     }

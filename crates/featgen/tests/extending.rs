@@ -7,7 +7,8 @@ use featgen::feature::Feature;
 use featgen::objective::{Loss, Objective, Output};
 use featgen::operator::{LinearOperator, Operator};
 use featgen::space::{
-    Ask, Candidate, DataFacts, FeatureSpace, Footprint, Group, Inputs, Precision, Scored, Settings, WorstCase,
+    Ask, Candidate, DataFacts, FeatureSpace, Footprint, Inputs, Members, Precision, Scored, Settings,
+    WorstCase,
 };
 use featgen::{Error, LinearSpace, Machine, Model, Result};
 
@@ -110,10 +111,10 @@ impl FeatureSpace for Squares<'_> {
         Ok(Precision { radius: self.inputs.largest()?.powi(2), operations: 16 })
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
         match candidate {
             Candidate::Feature(feature) => {
-                Ok(Group { name: None, size: 1, features: vec![feature.clone()], scale: 1.0, range: None })
+                Ok(Members { name: None, size: 1, features: vec![feature.clone()], scale: 1.0, range: None })
             }
             _ => Err(Error::Data("squares come one by one".into())),
         }

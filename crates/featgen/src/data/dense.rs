@@ -8,19 +8,19 @@ use super::{Column, ColumnView, Columns, GoOn, RowBlocks, ValuesView, sparse};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, Sums};
 
-/// A number that dense storage can hold.
-pub trait Real: Number + bytemuck::Pod {
-    /// Many of them, of whichever kind.
+/// A floating-point number that dense storage can hold: `f32` or `f64`.
+pub trait Float: Number + bytemuck::Pod {
+    /// Many of them, whichever type they have.
     fn many(values: &[Self]) -> ValuesView<'_>;
 }
 
-impl Real for f32 {
+impl Float for f32 {
     fn many(values: &[Self]) -> ValuesView<'_> {
         ValuesView::F32(values)
     }
 }
 
-impl Real for f64 {
+impl Float for f64 {
     fn many(values: &[Self]) -> ValuesView<'_> {
         ValuesView::F64(values)
     }
@@ -76,7 +76,7 @@ const TILE_COLUMNS: usize = 1 << 5;
 const TILE_HEIGHT: usize = 1 << 6;
 const TILE_WIDTH: usize = 1 << 9;
 
-impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
+impl<T: Float, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     /// A matrix of `rows` by `columns` laid over `buffer`.
     pub fn new(buffer: S, rows: usize, columns: usize, layout: Layout) -> Result<Self> {
         Self::part(buffer, rows, columns, layout, 0..rows)
@@ -214,7 +214,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     }
 }
 
-impl<T: Real, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
+impl<T: Float, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
     fn block(&self) -> usize {
         (BLOCK_BYTES / (self.columns.max(1) * size_of::<T>())).max(kernels::ROWS)
     }
@@ -248,7 +248,7 @@ impl<T: Real, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
     }
 }
 
-impl<T: Real, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
+impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     fn rows(&self) -> usize {
         self.rows.len()
     }

@@ -23,7 +23,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 pub use bins::{Bins, Lanes};
-pub use dense::{Dense, Layout, Real};
+pub use dense::{Dense, Float, Layout};
 pub use except::Except;
 pub use mapped::{explain_cut_files, remove_if_cut};
 pub use outputs::Outputs;

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::topb::Tops;
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
     WorstCase,
 };
 use crate::data::read::quoted;
@@ -332,11 +332,11 @@ impl FeatureSpace for GroupSpace<'_> {
         Ok(Precision::of_groups(self.inputs.largest()? * most.sqrt(), largest_group))
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
         let g = group_number(candidate, self.groups.len())?;
         let present = self.groups.present(g);
         let size = self.groups.size(g);
-        Ok(Group {
+        Ok(Members {
             name: Some(self.groups.names.show(g, &self.inputs, present.first().copied())),
             size: size as usize,
             features: present.iter().map(|&p| self.inputs.feature(p as usize)).collect(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::topb::Tops;
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
     WorstCase,
 };
 use crate::data::{Columns, Dataset, Outputs};
@@ -66,8 +66,8 @@ impl FeatureSpace for LinearSpace<'_> {
         Ok(Precision::of_features(self.inputs.largest()?))
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
-        Group::alone(candidate)
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
+        Members::alone(candidate)
     }
 
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {

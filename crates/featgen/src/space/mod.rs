@@ -53,7 +53,7 @@ pub enum Candidate {
 
 /// What a candidate consists of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub struct Members {
     /// What a user calls the group; `None` if the candidate is just a feature.
     pub name: Option<String>,
     /// Features that belong to it, whether or not they occur in the data.
@@ -66,7 +66,7 @@ pub struct Group {
     pub range: Option<[f64; 2]>,
 }
 
-impl Group {
+impl Members {
     /// A candidate that is a single feature.
     fn alone(candidate: &Candidate) -> Result<Self> {
         match candidate {
@@ -99,7 +99,7 @@ pub trait FeatureSpace: Send + Sync {
     fn precision(&self) -> Result<Precision>;
 
     /// What a candidate consists of.
-    fn group(&self, candidate: &Candidate) -> Result<Group>;
+    fn group(&self, candidate: &Candidate) -> Result<Members>;
 
     /// The columns of `features` on the training data, in that order; features of one group may come as one operator.
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>>;

@@ -11,8 +11,8 @@ use std::ops::Range;
 use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, GroupWeight, Groups, Inputs,
-    MOST_MEMBERS, Precision, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, GroupWeight, Groups, Inputs, MOST_MEMBERS,
+    Members, Precision, Settings, WorstCase,
 };
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
@@ -479,12 +479,12 @@ impl FeatureSpace for TreeSpace<'_> {
         Ok(Precision::of_groups(self.inputs.largest()? * most.sqrt(), largest_group))
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
         let g = group_number(candidate, self.tree.len())?;
         let node = &self.tree.nodes[self.tree.places[g] as usize];
         let mut positions = self.tree.order[node.first as usize..node.end as usize].to_vec();
         positions.sort_unstable();
-        Ok(Group {
+        Ok(Members {
             name: Some(self.tree.names.show(g, &self.inputs, positions.first().copied())),
             size: node.size as usize,
             features: positions.iter().map(|&p| self.inputs.feature(p as usize)).collect(),

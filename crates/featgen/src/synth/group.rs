@@ -17,7 +17,7 @@ use crate::files::write_whole;
 ///
 /// The columns are those of [`Linear`](super::Linear) with the same seed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub struct Grouped {
     /// Training instances.
     pub rows: usize,
     /// Test instances; may be 0.
@@ -38,7 +38,7 @@ pub struct Group {
     pub outcome: Outcome,
 }
 
-impl Default for Group {
+impl Default for Grouped {
     fn default() -> Self {
         Self {
             rows: 4096,
@@ -54,7 +54,7 @@ impl Default for Group {
     }
 }
 
-impl Group {
+impl Grouped {
     /// Makes both sets. Dense ones take four bytes per value and hardly more.
     pub fn generate(&self) -> Result<Made> {
         self.problem()?.generate()
@@ -136,8 +136,8 @@ mod tests {
     use super::*;
 
     /// Groups of four; the last of the 16 holds two features.
-    fn small() -> Group {
-        Group { rows: 500, test_rows: 300, features: 62, group_size: 4, relevant: 5, ..Default::default() }
+    fn small() -> Grouped {
+        Grouped { rows: 500, test_rows: 300, features: 62, group_size: 4, relevant: 5, ..Default::default() }
     }
 
     fn written(write: impl Fn(&Path) -> Result<()>) -> String {
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn labels_follow_from_the_truth() {
         for density in [1.0, 0.3] {
-            let made = Group { density, shift: 0.5, ..small() }.generate().unwrap();
+            let made = Grouped { density, shift: 0.5, ..small() }.generate().unwrap();
             assert_eq!(made.truth.shift, 0.5);
             check_labels(&made);
         }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn relevant_groups_are_whole() {
         for seed in 0..20 {
-            let truth = Group { seed, ..small() }.truth().unwrap();
+            let truth = Grouped { seed, ..small() }.truth().unwrap();
             let groups = truth.groups();
             assert_eq!(groups.len(), 5);
             let relevant = |id| groups.contains(&(id / 4));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn weights_are_standard_normal() {
-        let truth = Group { features: 40_000, relevant: 4000, group_size: 10, ..small() }.truth().unwrap();
+        let truth = Grouped { features: 40_000, relevant: 4000, group_size: 10, ..small() }.truth().unwrap();
         let n = truth.weights.len() as f64;
         assert_eq!(n, 40_000.0);
         let mean = truth.weights.iter().map(|(_, w)| w).sum::<f64>() / n;
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn files_count_from_one() {
-        let groups = written(|path| Group { features: 7, group_size: 3, ..small() }.write_groups(path));
+        let groups = written(|path| Grouped { features: 7, group_size: 3, ..small() }.write_groups(path));
         assert_eq!(groups, "g1: 1-3\ng2: 4-6\ng3: 7\n");
         let weights = vec![(3, 0.5), (6, -2.0)];
         let truth = Truth { weights, shift: 1.5, group_size: Some(3), ..Truth::default() };
@@ -210,17 +210,17 @@ mod tests {
 
     #[test]
     fn parameters_are_checked() {
-        let refused = |group: Group, name: &str| check_refused(group.generate(), name);
-        refused(Group { rows: 1, ..small() }, "rows");
-        refused(Group { test_rows: 1 << 33, ..small() }, "test-rows");
-        refused(Group { features: 0, ..small() }, "features");
-        refused(Group { group_size: 0, ..small() }, "group-size");
-        refused(Group { group_size: 63, ..small() }, "group-size");
-        refused(Group { relevant: 0, ..small() }, "relevant");
-        refused(Group { relevant: 17, ..small() }, "relevant");
-        refused(Group { density: 0.0, ..small() }, "density");
-        refused(Group { shift: f64::NAN, ..small() }, "shift");
-        refused(Group { shift: 1e6, ..small() }, "shift");
-        check_refused(Group { group_size: 0, ..small() }.write_groups("unused"), "group-size");
+        let refused = |group: Grouped, name: &str| check_refused(group.generate(), name);
+        refused(Grouped { rows: 1, ..small() }, "rows");
+        refused(Grouped { test_rows: 1 << 33, ..small() }, "test-rows");
+        refused(Grouped { features: 0, ..small() }, "features");
+        refused(Grouped { group_size: 0, ..small() }, "group-size");
+        refused(Grouped { group_size: 63, ..small() }, "group-size");
+        refused(Grouped { relevant: 0, ..small() }, "relevant");
+        refused(Grouped { relevant: 17, ..small() }, "relevant");
+        refused(Grouped { density: 0.0, ..small() }, "density");
+        refused(Grouped { shift: f64::NAN, ..small() }, "shift");
+        refused(Grouped { shift: 1e6, ..small() }, "shift");
+        check_refused(Grouped { group_size: 0, ..small() }.write_groups("unused"), "group-size");
     }
 }

@@ -1,6 +1,6 @@
 //! Data sets made from a seed: the same on every machine and for any number of threads.
 //!
-//! [`Linear`] and [`Group`] differ in what weights they draw; their values come from the same streams, one a column.
+//! [`Linear`] and [`Grouped`] differ in what weights they draw; their values come from the same streams, one a column.
 //! [`Products`] are made by rows, for there features occur together.
 
 mod drawn;
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 
 use drawn::Drawn;
-pub use group::Group;
+pub use group::Grouped;
 pub use linear::Linear;
 pub use outcome::Outcome;
 pub use products::Products;
@@ -390,7 +390,7 @@ mod tests {
             let linear =
                 Linear { rows: 50, test_rows: 40, features: 30, relevant: 3, density, ..Default::default() };
             let group =
-                Group { rows: 50, test_rows: 40, features: 30, relevant: 3, density, ..Default::default() };
+                Grouped { rows: 50, test_rows: 40, features: 30, relevant: 3, density, ..Default::default() };
             let (linear, group) = (linear.generate().unwrap(), group.generate().unwrap());
             for j in 0..30 {
                 assert_eq!(values(&linear.train, j), values(&group.train, j));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::source::Source;
 use super::spellings::Spellings;
 use crate::data::mapped::Mapped;
-use crate::data::{Columns, Dense, Layout, Real};
+use crate::data::{Columns, Dense, Float, Layout};
 use crate::error::{Error, Result, reserve};
 
 /// What an array begins with.
@@ -102,7 +102,7 @@ impl Array {
         if self.wide { self.batches_of::<f64, E>(size, each) } else { self.batches_of::<f32, E>(size, each) }
     }
 
-    fn read_as<T: Real>(mut self) -> Result<Box<dyn Columns>> {
+    fn read_as<T: Float>(mut self) -> Result<Box<dyn Columns>> {
         let Self { rows, columns, layout, .. } = self;
         Ok(match self.mapped::<T>()? {
             Some(values) => Box::new(Dense::new(values, rows, columns, layout)?),
@@ -113,7 +113,7 @@ impl Array {
         })
     }
 
-    fn batches_of<T: Real, E: From<Error>>(
+    fn batches_of<T: Float, E: From<Error>>(
         mut self,
         size: usize,
         mut each: impl FnMut(Box<dyn Columns>) -> Result<(), E>,
@@ -139,7 +139,7 @@ impl Array {
     }
 
     /// The values of a plain file in which they are aligned.
-    fn mapped<T: Real>(&self) -> Result<Option<MappedValues<T>>> {
+    fn mapped<T: Float>(&self) -> Result<Option<MappedValues<T>>> {
         let Some(path) = self.source.plain_file() else { return Ok(None) };
         let length = self.rows * self.columns;
         let mapped =
@@ -261,7 +261,7 @@ struct MappedValues<T> {
     element: PhantomData<T>,
 }
 
-impl<T: Real> MappedValues<T> {
+impl<T: Float> MappedValues<T> {
     /// `None` where the values are not aligned in the file.
     fn new(path: &Path, begin: usize, length: usize) -> std::io::Result<Option<Self>> {
         let file = File::open(path)?;
@@ -273,7 +273,7 @@ impl<T: Real> MappedValues<T> {
     }
 }
 
-impl<T: Real> AsRef<[T]> for MappedValues<T> {
+impl<T: Float> AsRef<[T]> for MappedValues<T> {
     fn as_ref(&self) -> &[T] {
         bytemuck::cast_slice(&self.map[self.begin..self.end])
     }

@@ -21,7 +21,7 @@ use super::footprint::longest;
 use super::group::group_number;
 use super::spec::{LEVELS, POWER, SIGMA, Value};
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
     WorstCase,
 };
 use crate::data::{ColumnView, Lanes};
@@ -200,11 +200,11 @@ impl FeatureSpace for AdditiveSpace<'_> {
         Ok(Precision::of_groups(square.sqrt(), 2 * levels))
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
         let position = group_number(candidate, self.scales.len())?;
         let range = self.inputs.columns().see(position, |column| self.occurring(column));
         let features = self.features(position);
-        Ok(Group {
+        Ok(Members {
             name: Some(self.inputs.name(&self.inputs.feature(position))),
             size: features.len(),
             features,

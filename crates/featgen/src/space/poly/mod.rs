@@ -33,7 +33,7 @@ use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::MOST_WORK;
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, Precision, Settings,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
     WorstCase,
 };
 use crate::digest::digest;
@@ -203,8 +203,8 @@ impl FeatureSpace for PolySpace<'_> {
         Ok(Precision::of_features(self.coefficient(Item::Constant).max(input).max(product)))
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
-        let mut group = Group::alone(candidate)?;
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
+        let mut group = Members::alone(candidate)?;
         let item = self.item(candidate).ok_or_else(|| Error::Data(format!("no feature {candidate:?}")))?;
         group.scale = self.coefficient(item);
         Ok(group)

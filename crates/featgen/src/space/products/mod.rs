@@ -29,7 +29,7 @@ use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Group, Inputs, MOST_FACTORS, Precision,
+    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, MOST_FACTORS, Members, Precision,
     Scored, Settings, WorstCase,
 };
 use crate::error::{Error, Reason, Result};
@@ -277,8 +277,8 @@ impl FeatureSpace for ProductSpace<'_> {
         Ok(Precision::of_features(1.0))
     }
 
-    fn group(&self, candidate: &Candidate) -> Result<Group> {
-        let group = Group::alone(candidate)?;
+    fn group(&self, candidate: &Candidate) -> Result<Members> {
+        let group = Members::alone(candidate)?;
         match group.features.iter().all(|feature| self.item(feature).is_some()) {
             true => Ok(group),
             false => Err(Error::Data(format!("no feature {candidate:?}"))),
