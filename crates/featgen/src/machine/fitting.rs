@@ -266,7 +266,10 @@ impl<'a> Fitting<'a> {
 /// The part of the instances, each as often as it counts, whose class is that of the decision values.
 fn accuracy(labels: &Labels, d: &[f64]) -> f64 {
     let (codes, n) = (labels.codes(), labels.len());
-    let right = |i: usize| predicted_class(d.iter().skip(i).step_by(n).copied()) == codes[i] as usize;
+    let right = |i: usize| match d.len() == n {
+        true => predicted_class(std::iter::once(d[i])) == codes[i] as usize,
+        false => predicted_class(d.iter().skip(i).step_by(n).copied()) == codes[i] as usize,
+    };
     match labels.weights() {
         None => (0..n).filter(|&i| right(i)).count() as f64 / n as f64,
         Some(weights) => {

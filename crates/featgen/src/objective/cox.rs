@@ -41,10 +41,12 @@ impl Loss for Cox {
     fn objective(&self, labels: &Labels, costs: Vec<f64>) -> Result<Box<dyn Objective>> {
         let times = labels.numbers()?;
         if let Some(i) = times.iter().position(|&t| t == 0.0) {
-            return Err(labels.bad(i, "a time cannot be 0: it must be above, or below if there was no event until then"));
+            return Err(labels
+                .bad(i, "a time cannot be 0: it must be above, or below if there was no event until then"));
         }
         if !times.iter().zip(&costs).any(|(&t, &cost)| t > 0.0 && cost > 0.0) {
-            return Err(labels.useless("no event: all times are negative, which says that nothing happened until then"));
+            return Err(labels
+                .useless("no event: all times are negative, which says that nothing happened until then"));
         }
         let mut order: Vec<u32> = (0..times.len() as u32).filter(|&i| costs[i as usize] > 0.0).collect();
         order.sort_by(|&a, &b| times[b as usize].abs().total_cmp(&times[a as usize].abs()));
@@ -131,11 +133,7 @@ impl Partial {
 
     /// Calls `each` with every instance that counts and the sum over events up to its time of what `term` gives: a number
     /// and the logarithm of what it is multiplied by.
-    fn up_to(
-        &self,
-        term: impl Fn(usize, usize) -> (f64, f64),
-        mut each: impl FnMut(usize, ScaledSum),
-    ) {
+    fn up_to(&self, term: impl Fn(usize, usize) -> (f64, f64), mut each: impl FnMut(usize, ScaledSum)) {
         let mut sum = ScaledSum::ZERO;
         let mut end = self.order.len();
         while end > 0 {

@@ -137,7 +137,8 @@ impl Objective for Multinomial {
         ordered::sum(n, |i| {
             // Beside the own class, so that nothing is lost where it is all but certain.
             let own = self.codes[i] as usize;
-            let others = || (0..self.classes).filter(move |&k| k != own).map(|k| d[k * n + i] - d[own * n + i]);
+            let others =
+                || (0..self.classes).filter(move |&k| k != own).map(|k| d[k * n + i] - d[own * n + i]);
             let largest = others().fold(0.0, f64::max);
             let sum: f64 = others().map(|other| (other - largest).exp()).sum();
             let loss = if largest == 0.0 { sum.ln_1p() } else { largest + (sum + (-largest).exp()).ln() };
