@@ -33,11 +33,13 @@ impl<'a> Outputs<'a> {
     pub(super) fn tiles(&self) -> impl Iterator<Item = &[Tile]> {
         let rows = self.rows.max(1);
         let lay = || {
-            let at = |part: &'a [f64], i: usize| {
-                std::array::from_fn(|k| part.get(k * rows + i).copied().unwrap_or(0.0))
-            };
-            let parts = self.v.chunks(TOGETHER * rows);
-            parts.flat_map(|part| (0..rows).map(move |i| at(part, i))).collect()
+            let mut tiles = vec![Tile::default(); self.v.len().div_ceil(TOGETHER * rows) * rows];
+            for (part, tiles) in self.v.chunks(TOGETHER * rows).zip(tiles.chunks_exact_mut(rows)) {
+                for (k, v) in part.chunks_exact(rows).enumerate() {
+                    tiles.iter_mut().zip(v).for_each(|(tile, v)| tile[k] = *v);
+                }
+            }
+            tiles
         };
         self.tiles.get_or_init(lay).chunks_exact(rows)
     }

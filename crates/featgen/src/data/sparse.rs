@@ -337,6 +337,10 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
         if out.len() == width {
             return self.dots(range, v.by_output(), out);
         }
+        // Without rows there is no tile to say so.
+        if self.rows == 0 {
+            return out.fill(0.0);
+        }
         for (j, position) in range.enumerate() {
             let at = self.range(position);
             let rows = &self.indices[at.clone()];
