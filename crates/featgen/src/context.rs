@@ -22,7 +22,7 @@ const ALWAYS: usize = 64;
 /// ```
 /// use featgen::{Context, LinearSpace, Machine, synth};
 /// # fn main() -> featgen::Result<()> {
-/// let made = synth::Linear { rows: 100, features: 200, ..Default::default() }.generate()?;
+/// let made = synth::Linear { rows: 100, features: 200, relevant: 5, ..Default::default() }.generate()?;
 /// let machine = Machine::new().features(5).context(&Context::new().threads(2));
 /// assert_eq!(machine.fit(&LinearSpace::new(&made.train), &made.train.labels)?.count(), 5);
 /// # Ok(())
