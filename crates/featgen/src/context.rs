@@ -95,7 +95,17 @@ impl Context {
         if self.threads == 0 && rayon::current_thread_index().is_some() {
             return Ok(work());
         }
-        Ok(self.started()?.install(work))
+        let pool = self.started()?;
+        if rayon::current_thread_index().is_none() || pool.current_thread_index().is_some() {
+            return Ok(pool.install(work));
+        }
+        // A worker of another pool that waits for this one takes up more work of its own meanwhile, on the same stack: one run on
+        // top of the other. A thread in between just waits.
+        std::thread::scope(|scope| {
+            let waiting = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work));
+            let waiting = waiting.map_err(|error| no_threads(&error))?;
+            Ok(waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
     }
 
     fn started(&self) -> Result<Arc<ThreadPool>> {
@@ -137,6 +147,24 @@ mod tests {
         assert_eq!(outer.run(|| counted(Context::new())).unwrap(), 3);
         assert_eq!(outer.run(|| counted(Context::new().threads(1))).unwrap(), 1);
         assert!(outer.pool.lock().unwrap().is_some());
+    }
+
+    /// Every task waits for threads of its own. If tasks were taken up while others wait, they would pile up on one stack.
+    #[test]
+    fn tasks_on_other_threads_do_not_pile_up() {
+        use rayon::prelude::*;
+        use std::sync::atomic::AtomicUsize;
+        thread_local!(static DEPTH: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });
+        let deepest = AtomicUsize::new(0);
+        let task = |_: usize| {
+            let depth = DEPTH.with(|depth| depth.replace(depth.get() + 1)) + 1;
+            deepest.fetch_max(depth, Ordering::Relaxed);
+            let slow = || std::thread::sleep(std::time::Duration::from_millis(2));
+            Context::new().threads(1).run(slow).unwrap();
+            DEPTH.with(|depth| depth.set(depth.get() - 1));
+        };
+        Context::new().threads(2).run(|| (0..20).into_par_iter().with_max_len(1).for_each(task)).unwrap();
+        assert_eq!(deepest.into_inner(), 1);
     }
 
     #[test]

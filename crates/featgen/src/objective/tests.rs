@@ -158,7 +158,9 @@ proptest! {
                     let (sum, all) = (terms.iter().sum::<f64>(), terms.iter().map(|t| t.abs()).sum::<f64>());
                     // Kept columns may separate classes: then there is no end to go to.
                     let separable = all < 1e-3;
-                    prop_assert!(separable || sum.abs() <= 1e-9 * all, "{} with {} kept: {:e} of {:e}", name, kept, sum, all);
+                    // Near that, decision values are large, and residuals differences of numbers close to each other.
+                    let rounding = 1e-9 * all + 1e-11 * objective.costs().iter().sum::<f64>();
+                    prop_assert!(separable || sum.abs() <= rounding, "{} with {} kept: {:e} of {:e}", name, kept, sum, all);
                 }
             }
         }
