@@ -11,7 +11,7 @@ pub(crate) type Tile = [f64; TOGETHER];
 /// A vector for each output, one after the other, with which columns are multiplied.
 ///
 /// The rows of a sparse column are all over a vector, and looking them up is what takes time. Storages of such columns have
-/// [`tiles`](Self::tiles) made of the vectors, once for all columns.
+/// tiles made of the vectors, once for all columns.
 pub struct Outputs<'a> {
     v: &'a [f64],
     rows: usize,
