@@ -150,6 +150,18 @@ pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
     ]
 }
 
+/// `sum_i x[i]^2 * v[i]`.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn square_dot<T: Number>(x: &[T], v: &[f64]) -> f64 {
+    let squares = |x: &[T; LANES]| x.map(|x| x.wide() * x.wide());
+    let (x, x_rest) = x.as_chunks();
+    let (v, v_rest) = v.as_chunks();
+    let sums = x.iter().zip(v).fold([0.0; LANES], |sums, (x, v)| step(sums, &squares(x), v));
+    let mut last = [0.0; LANES];
+    last.iter_mut().zip(x_rest).for_each(|(last, x)| *last = x.wide() * x.wide());
+    finish(sums, &last[..x_rest.len()], v_rest)
+}
+
 /// A part of the dot product of a column, which begins where the parts before it left off: with [`finish_dot`] at the end, it is
 /// as [`dot`] gives it, to the bit. Parts are of whole lanes: of a multiple of [`LANES`] rows.
 #[multiversion(targets("x86_64+avx2"))]
@@ -291,6 +303,31 @@ pub(crate) fn sum_tiles<R: RowNumber>(rows: &[R], v: &[Tile]) -> Tile {
 #[inline(always)]
 fn total(a: Tile, b: Tile, c: Tile, d: Tile) -> Tile {
     std::array::from_fn(|k| (a[k] + c[k]) + (b[k] + d[k]))
+}
+
+/// `sum_k x[k]^2 * v[rows[k]]`.
+#[inline]
+pub(crate) fn square_dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]) -> f64 {
+    let (r4, r_rest) = rows.as_chunks::<4>();
+    let (x4, x_rest) = x.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (r, x) in r4.iter().zip(x4) {
+        for l in 0..4 {
+            sums[l] += x[l].wide() * x[l].wide() * v[r[l].at()];
+        }
+    }
+    for (l, (&r, x)) in r_rest.iter().zip(x_rest).enumerate() {
+        sums[l] += x.wide() * x.wide() * v[r.at()];
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+/// `out += weight * x^2`.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn add_scaled_squares<T: Number>(weight: f64, x: &[T], out: &mut [f64]) {
+    for (o, x) in out.iter_mut().zip(x) {
+        *o += weight * (x.wide() * x.wide());
+    }
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl FeatureSpace for Squares<'_> {
             best.iter().filter(|found| !ask.taken.contains(&found.item)).cloned().collect();
         best.truncate(ask.budget);
         fresh.truncate(ask.budget);
-        Ok(WorstCase { best, fresh, scored })
+        Ok(WorstCase { best, fresh, scored, ..WorstCase::default() })
     }
 
     fn precision(&self) -> Result<Precision> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use featgen::data::ClassWeights;
+use featgen::machine::Select;
 use featgen::objective::{self, Loss, LossSpec};
 use featgen::space::SpaceSpec;
 use featgen::{Error, Machine, subproblem};
@@ -19,10 +20,17 @@ use super::{GroupingArgs, SpaceArgs};
 pub(crate) struct LearningArgs {
     /// Stop with exactly K features (groups, with --groups) that carry weight
     ///
-    /// If the optimum for the cost holds fewer, the cost is doubled until K do; the cost used is reported. --tol and
-    /// --max-rounds then apply only if given.
+    /// --tol and --max-rounds then apply only if given.
     #[arg(long, value_name = "K")]
     pub(crate) features: Option<usize>,
+
+    /// How features are chosen [default: best with --features, else paper]
+    #[arg(long, value_parser = one_of(Select::ALL.iter().map(|select| (select.name(), select.help()))))]
+    select: Option<String>,
+
+    /// With --select best: at most this many times are chosen features exchanged for others [default: 15]
+    #[arg(long, value_name = "R")]
+    exchange: Option<usize>,
 
     /// Features (groups) added per round [default: 10; with --features K: K/10, within 1 and 50]
     ///
@@ -30,11 +38,13 @@ pub(crate) struct LearningArgs {
     #[arg(short = 'B', long, value_name = "N")]
     budget: Option<usize>,
 
-    /// Weight of the errors against the size of the weights
+    /// Weight of the errors against the size of the weights [default: 100 divided by the mean squared length of an instance; 10
+    /// with --select paper]
     ///
-    /// Worth trying: 1 to 100, the upper end for sparse rows of unit length.
-    #[arg(short = 'C', long, value_name = "X", default_value_t = 10.0, allow_negative_numbers = true)]
-    cost: f64,
+    /// Worth trying: a tenth of the default to ten times it. With --select paper 1 to 100, the upper end for sparse rows of unit
+    /// length.
+    #[arg(short = 'C', long, value_name = "X", allow_negative_numbers = true)]
+    cost: Option<f64>,
 
     /// How errors count, and with that what labels are [default: squared-hinge, for two classes]
     #[arg(long, value_parser = one_of(objective::ALL.iter().map(|loss| (loss.name, loss.help))))]
@@ -135,12 +145,14 @@ impl LearningArgs {
     /// The machine with these settings, checked.
     pub(crate) fn machine(&self) -> Result<Machine, Error> {
         let mut machine = Machine::new()
-            .cost(self.cost)
             .shift(!self.no_shift)
             .inner_tol(self.inner_tol)
             .solver(&self.solver)
             .class_weights(class_weights(&self.weight)?);
         machine = given(machine, self.loss()?, Machine::loss);
+        machine = given(machine, self.cost, Machine::cost);
+        machine = given(machine, self.select.as_deref().and_then(Select::find), Machine::select);
+        machine = given(machine, self.exchange, Machine::exchange);
         machine = given(machine, self.budget, Machine::budget);
         machine = given(machine, self.features, Machine::features);
         machine = given(machine, self.max_rounds, Machine::max_rounds);

@@ -246,6 +246,15 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
             }
         }
     }
+
+    fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let (n, width) = (self.rows.len(), range.len());
+        for (v, out) in v.chunks_exact(n.max(1)).zip(out.chunks_mut(width.max(1))) {
+            for i in rows.clone().filter(|&i| v[i] != 0.0) {
+                kernels::add_scaled_squares(v[i], self.row_part(i, &range), out);
+            }
+        }
+    }
 }
 
 impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
@@ -299,6 +308,22 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
             Layout::RowMajor => {
                 out.fill(0.0);
                 self.add_dots(0..self.rows.len(), range, v, out);
+            }
+        }
+    }
+
+    fn square_dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let (n, width) = (self.rows.len(), range.len());
+        match self.layout {
+            Layout::ColumnMajor => {
+                for (v, out) in v.chunks_exact(n.max(1)).zip(out.chunks_mut(width.max(1))) {
+                    let columns = range.clone().zip(out);
+                    columns.for_each(|(j, out)| *out = kernels::square_dot(self.column(j), v));
+                }
+            }
+            Layout::RowMajor => {
+                out.fill(0.0);
+                self.add_square_dots(0..n, range, v, out);
             }
         }
     }

@@ -95,6 +95,13 @@ impl Columns for Except<'_> {
         }
     }
 
+    fn square_dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        for piece in self.pieces(range) {
+            pieces.next(piece, |piece, out| self.columns.square_dots(piece, v, out));
+        }
+    }
+
     fn by_blocks(&self) -> Option<&dyn RowBlocks> {
         self.columns.by_blocks().map(|_| self as &dyn RowBlocks)
     }
@@ -157,6 +164,13 @@ impl RowBlocks for Except<'_> {
         let mut pieces = Pieces::new(out, range.len());
         for piece in self.pieces(range) {
             pieces.next(piece, |piece, out| self.blocks().add_dots(rows.clone(), piece, v, out));
+        }
+    }
+
+    fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        for piece in self.pieces(range) {
+            pieces.next(piece, |piece, out| self.blocks().add_square_dots(rows.clone(), piece, v, out));
         }
     }
 }

@@ -80,6 +80,17 @@ pub trait Columns: Send + Sync {
         self.dots(range, v.by_output(), out);
     }
 
+    /// The same sums with the squares of all values: `sum_i v_ik x_ij^2`. Asked for right after [`dots`](Columns::dots) of the same
+    /// range, so that values are still at hand.
+    fn square_dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let (rows, width, first) = (self.rows(), range.len(), range.start);
+        self.visit(range, &mut |position, column| {
+            for (v, out) in v.chunks_exact(rows.max(1)).zip(out.chunks_mut(width)) {
+                out[position - first] = column.square_dot(v);
+            }
+        });
+    }
+
     /// The same data by blocks of rows, where these must be read before any other: of data by rows that may be larger than memory.
     fn by_blocks(&self) -> Option<&dyn RowBlocks> {
         None
@@ -166,6 +177,9 @@ pub trait RowBlocks: Send + Sync {
     /// Adds to `out` what these rows contribute to [`Columns::dots`], for every output. If all rows are added in order, block after
     /// block, the sums are the same to the bit.
     fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]);
+
+    /// The same for [`Columns::square_dots`].
+    fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]);
 }
 
 /// One feature's values, taken out of a storage.

@@ -86,6 +86,27 @@ impl<'a> ColumnView<'a> {
         }
     }
 
+    /// `sum_i v[i] x[i]^2`.
+    pub fn square_dot(&self, v: &[f64]) -> f64 {
+        match self.rows {
+            RowNumbers::All(_) => match self.values {
+                ValuesView::Ones => 0.0,
+                ValuesView::F32(x) => kernels::square_dot(x, v),
+                ValuesView::F64(x) => kernels::square_dot(x, v),
+            },
+            RowNumbers::U16(rows) => self.square_dot_at(rows, v),
+            RowNumbers::U32(rows) => self.square_dot_at(rows, v),
+        }
+    }
+
+    fn square_dot_at<R: RowNumber>(&self, rows: &[R], v: &[f64]) -> f64 {
+        match self.values {
+            ValuesView::Ones => kernels::sum_at(rows, v),
+            ValuesView::F32(x) => kernels::square_dot_sparse(rows, x, v),
+            ValuesView::F64(x) => kernels::square_dot_sparse(rows, x, v),
+        }
+    }
+
     /// The first value that is such, and its row.
     pub fn find(&self, is_such: impl Fn(f64) -> bool) -> Option<(u32, f64)> {
         let mut found = None;

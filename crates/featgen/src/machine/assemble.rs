@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::checkpoint::PROGRAM;
-use super::rounds::Rounds;
+use super::run::Run;
 use crate::error::{Error, Result};
 use crate::model::{
     Certificate, Group, KeptTerm, MOST_ALIASES, Model, NamedInput, PerOutput, Round, Term, Training,
@@ -10,7 +10,7 @@ use crate::model::{
 use crate::objective::{Kept, Output};
 use crate::space::Feature;
 
-impl Rounds<'_> {
+impl Run<'_> {
     /// The columns kept, with these weights.
     fn kept_terms(&self, weights: Vec<PerOutput>) -> Vec<KeptTerm> {
         let Kept { ids, names, .. } = &self.fitting.machine.kept;
@@ -59,7 +59,7 @@ impl Rounds<'_> {
                 .collect(),
             budget: self.plan.budget,
             cost: self.schedule.cost,
-            asked_cost: self.fitting.machine.cost,
+            asked_cost: self.fitting.cost,
             debias: self.fitting.machine.debias,
             bias,
             kept: self.kept_terms(kept),

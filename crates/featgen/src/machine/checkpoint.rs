@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::best::Exchange;
 use super::params::{Machine, Plan};
 use super::schedule::Schedule;
 use crate::data::{ClassWeights, Labels};
@@ -85,6 +86,8 @@ pub(super) struct Progress {
     pub(super) schedule: Schedule,
     /// Whether a block was ever made smaller so as not to have more features than wanted.
     pub(super) cut: bool,
+    /// How far the exchange of features has come.
+    pub(super) exchange: Exchange,
     /// The weights of what is never penalised.
     pub(super) free: Vec<f64>,
     pub(super) objective: f64,
@@ -287,11 +290,13 @@ impl Data {
 fn settings(machine: &Machine, plan: &Plan, space: &dyn FeatureSpace) -> Vec<(String, String)> {
     let mut all = vec![
         ("loss", machine.loss_in_use().name().to_owned()),
-        ("cost", machine.cost.to_string()),
+        ("select", plan.select.name().to_owned()),
         ("budget", plan.budget.to_string()),
         ("solver", machine.solver.clone()),
         ("inner-tol", machine.inner_tol.to_string()),
     ];
+    all.extend(machine.cost.map(|cost| ("cost", cost.to_string())));
+    all.extend(machine.exchange.map(|steps| ("exchange", steps.to_string())));
     all.extend(machine.loss_in_use().settings());
     all.extend(machine.inner_decrease.map(|decrease| ("inner-decrease", decrease.to_string())));
     all.extend((!machine.shift).then(|| ("no-shift", String::new())));

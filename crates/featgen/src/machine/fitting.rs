@@ -1,7 +1,7 @@
 //! The fit that a run works on: the weights reached, the decision values that they make, and the bound that is proven so far.
 //! Every way of choosing features shares it; which features come next, and when to stop, is not decided here.
 
-use super::params::Machine;
+use super::params::{Machine, Select};
 use super::working_set::WorkingSet;
 use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
@@ -13,12 +13,18 @@ use crate::subproblem::{self, Goal, Outcome, Problem, Subproblem, norm};
 /// Relative difference below which two objectives count as the same.
 pub(super) const SAME: f64 = 1e-9;
 
+/// The cost of the paper's rounds, unless one is asked for.
+const PAPER_COST: f64 = 10.0;
+
+/// The same for features chosen by gain, for instances of length 1.
+const COST_TIMES_SIZE: f64 = 100.0;
+
 /// Objectives above this cannot be computed with: squares of what they consist of must be finite.
 const LARGEST_OBJECTIVE: f64 = 1e140;
 
 impl Machine {
     /// The objective for these labels.
-    pub(super) fn objective(&self, labels: &Labels) -> Result<Box<dyn Objective>> {
+    pub(super) fn objective(&self, labels: &Labels, cost: f64) -> Result<Box<dyn Objective>> {
         let loss = self.loss_in_use();
         if self.loss.is_none() {
             labels.two_classes()?;
@@ -29,7 +35,20 @@ impl Machine {
                 format!("the loss {} has no classes to weigh", loss.name()),
             ));
         }
-        loss.objective(labels, self.class_weights.costs(labels, self.cost)?)
+        loss.objective(labels, self.class_weights.costs(labels, cost)?)
+    }
+
+    /// The cost asked for, or else the default: 10 for the paper's rounds; where features are chosen by gain, one that is free of
+    /// units, for it is divided by the mean squared length of the instances.
+    fn cost_for(&self, select: Select, space: &dyn FeatureSpace, labels: &Labels) -> Result<f64> {
+        if let Some(cost) = self.cost {
+            return Ok(cost);
+        }
+        let size = match select {
+            Select::Paper => None,
+            Select::Best => space.mean_square(labels.weights())?,
+        };
+        Ok(size.filter(|&size| size > 0.0).map_or(PAPER_COST, |size| COST_TIMES_SIZE / size))
     }
 
     /// What is never penalised: the intercept, if one is learned, and the columns kept.
@@ -61,6 +80,8 @@ pub(super) struct Fitting<'a> {
     pub(super) machine: &'a Machine,
     pub(super) space: &'a dyn FeatureSpace,
     pub(super) labels: &'a Labels,
+    /// The cost that the run began with.
+    pub(super) cost: f64,
     /// How errors count, at the cost in force.
     pub(super) objective: Box<dyn Objective>,
     /// What is never penalised.
@@ -81,17 +102,24 @@ pub(super) struct Fitting<'a> {
 
 impl<'a> Fitting<'a> {
     /// Of no features: only what is never penalised has weights.
-    pub(super) fn new(machine: &'a Machine, space: &'a dyn FeatureSpace, labels: &'a Labels) -> Result<Self> {
+    pub(super) fn new(
+        machine: &'a Machine,
+        select: Select,
+        space: &'a dyn FeatureSpace,
+        labels: &'a Labels,
+    ) -> Result<Self> {
         let rows = space.data().rows();
         if labels.len() != rows {
             return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
-        let objective = machine.objective(labels)?;
+        let cost = machine.cost_for(select, space, labels)?;
+        let objective = machine.objective(labels, cost)?;
         let free = machine.free(&*objective, rows)?;
         let mut fitting = Self {
             machine,
             space,
             labels,
+            cost,
             solver: subproblem::by_name(&machine.solver)?,
             set: WorkingSet::new(rows, &machine.kept, objective.outputs(), free.width()),
             decision: Vec::new(),
@@ -114,9 +142,9 @@ impl<'a> Fitting<'a> {
     /// Nothing is computed at costs that would overflow.
     fn check_costs(&self) -> Result<()> {
         let total: f64 = self.objective.costs().iter().sum();
-        let costs = [("cost", Some(self.machine.cost)), ("debias", self.machine.debias)];
+        let costs = [("cost", Some(self.cost)), ("debias", self.machine.debias)];
         for (name, cost) in costs.into_iter().filter_map(|(name, cost)| Some((name, cost?))) {
-            let total = total / self.machine.cost * cost;
+            let total = total / self.cost * cost;
             if total.is_nan() || total > LARGEST_OBJECTIVE {
                 return Err(Error::parameter(name, "errors would cost more than can be computed with"));
             }
@@ -130,23 +158,42 @@ impl<'a> Fitting<'a> {
         let taken = self.set.in_blocks();
         let ask = Ask::many(&v, self.objective.outputs(), budget, &taken);
         let worst = self.space.worst_case(&ask)?;
+        self.prove(&ask, &worst, budget, balanced)?;
+        Ok(worst)
+    }
+
+    /// Raises the bound on what any `budget` candidates can reach, by the scores of the best, at the residuals asked about.
+    pub(super) fn prove(
+        &mut self,
+        ask: &Ask<'_>,
+        worst: &WorstCase,
+        budget: usize,
+        balanced: bool,
+    ) -> Result<()> {
         let precision = match self.precision {
             Some(precision) => precision,
             None => *self.precision.insert(self.space.precision()?),
         };
         let count = budget.min(usize::try_from(self.space.size()).unwrap_or(usize::MAX));
-        let top = worst.top_at_most(count, &ask, precision);
-        let linear = self.free.linear_term(&self.decision, &v, balanced);
-        let bound = self.objective.lower_bound(&self.decision, &v, top, linear);
+        let top = worst.top_at_most(count, ask, precision);
+        let linear = self.free.linear_term(&self.decision, &ask.v, balanced);
+        let bound = self.objective.lower_bound(&self.decision, &ask.v, top, linear);
         self.lower_bound = self.lower_bound.max(bound);
         // A bound holds whatever was rounded on the way; so if an objective is below, the objective lost to rounding.
         self.value = self.value.max(self.lower_bound);
-        Ok(worst)
+        Ok(())
+    }
+
+    /// What it would cost to do without each of the candidates chosen, in their order: `w' ((H^-1)_gg)^-1 w` of its weights.
+    pub(super) fn removal_costs(&mut self) -> Vec<f64> {
+        let units = self.set.units();
+        let problem = Problem { cache: &self.set.cache, objective: &*self.objective, free: &self.free };
+        self.solver.removal_costs(&problem, &self.set.state, &units)
     }
 
     /// The residual at the decision values reached, by which features are scored: feasible for the dual problem. Says whether it
     /// is orthogonal to a constant without any rounding.
-    fn residual(&self) -> (Vec<f64>, bool) {
+    pub(super) fn residual(&self) -> (Vec<f64>, bool) {
         let mut v = vec![0.0; self.decision.len()];
         self.objective.residual(&self.decision, &mut v);
         let balanced = self.objective.make_feasible(&mut v, self.free.intercept);

@@ -17,7 +17,7 @@ impl Machine {
     /// of the columns selected, were they the longest of all, and the solver's matrices); and what searches do.
     fn needs(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<(u64, Footprint)> {
         let plan = self.check()?;
-        let outputs = self.objective(labels)?.outputs();
+        let outputs = self.objective(labels, 1.0)?.outputs();
         let (selected, blocks) = match (self.features, plan.max_rounds) {
             (Some(features), _) => (features, features.div_ceil(plan.budget)),
             (None, rounds) => (plan.budget.saturating_mul(rounds), rounds),

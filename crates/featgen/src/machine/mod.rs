@@ -6,7 +6,9 @@
 //! | `working_set` | candidates taken, their columns, blocks and weights |
 //! | `fitting` | the weights reached, their decision values and objective, the bound proven |
 //! | `schedule` | cost and tolerance in force, and whether rounds get on at them |
-//! | `rounds` | the order of steps (Algorithm 1 of the paper) |
+//! | `run` | step after step, until there is a reason to stop |
+//! | `rounds` | the paper's steps (Algorithm 1) |
+//! | `best` | steps by gain, and exchange |
 //! | `path` | the rounds made |
 //! | `refit` | the l2 model afterwards |
 //! | `assemble` | the model from all that |
@@ -14,6 +16,7 @@
 //! | `memory` | what a run needs, known before it begins |
 
 mod assemble;
+mod best;
 mod checkpoint;
 mod fitting;
 mod memory;
@@ -23,10 +26,11 @@ mod path;
 mod refit;
 mod resume;
 mod rounds;
+mod run;
 mod schedule;
 mod stop;
 mod working_set;
 
 pub use observer::Observer;
-pub use params::Machine;
+pub use params::{Machine, Select};
 pub use stop::Stop;

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::context::Context;
 use crate::data::ClassWeights;
 use crate::error::{Error, Result};
@@ -19,7 +21,9 @@ use crate::subproblem;
 #[derive(Clone)]
 pub struct Machine {
     pub(super) budget: Option<usize>,
-    pub(super) cost: f64,
+    pub(super) cost: Option<f64>,
+    pub(super) select: Option<Select>,
+    pub(super) exchange: Option<usize>,
     pub(super) loss: Option<Arc<dyn Loss>>,
     pub(super) kept: Kept,
     pub(super) offset: Option<Vec<f64>>,
@@ -41,7 +45,9 @@ impl Default for Machine {
     fn default() -> Self {
         Self {
             budget: None,
-            cost: 10.0,
+            cost: None,
+            select: None,
+            exchange: None,
             loss: None,
             kept: Kept::default(),
             offset: None,
@@ -61,6 +67,47 @@ impl Default for Machine {
     }
 }
 
+/// How features are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Select {
+    /// By gain, with exchange and a ridge fit on the chosen: the best for a given number of features.
+    Best,
+    /// By the paper's rounds: candidates of largest score, weighed by the norm that they compete under.
+    Paper,
+}
+
+impl Select {
+    /// All of them, in the order in which users see them.
+    pub const ALL: &[Self] = &[Self::Best, Self::Paper];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Paper => "paper",
+        }
+    }
+
+    /// What it does, on one line.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::Best => {
+                "By what they gain, with exchange and a ridge fit: the best for a given number of features"
+            }
+            Self::Paper => "By the rounds of the paper, for a certified gap to the optimum at a given cost",
+        }
+    }
+
+    /// The one of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|select| select.name() == name)
+    }
+}
+
+/// Exchanges that are tried, unless another number is asked for.
+const EXCHANGES: usize = 15;
+
 /// How many times its tolerance a round may miss before that is worth a word.
 const UNSOLVED: f64 = 10.0;
 
@@ -76,9 +123,23 @@ impl Machine {
         self
     }
 
-    /// Weight of the loss against the norm (C). Default 10.
+    /// Weight of the loss against the norm (C). By default 10 with the paper's [rounds](Select::Paper), and 100 divided by the mean
+    /// squared length of the instances where features are chosen [by gain](Select::Best).
     pub fn cost(mut self, cost: f64) -> Self {
-        self.cost = cost;
+        self.cost = Some(cost);
+        self
+    }
+
+    /// How features are chosen. By default [`Select::Best`] with [`features`](Self::features), without [`gap`](Self::gap); else
+    /// [`Select::Paper`].
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = Some(select);
+        self
+    }
+
+    /// With [`Select::Best`]: at most this many times are chosen features exchanged for others. Default 15.
+    pub fn exchange(mut self, steps: usize) -> Self {
+        self.exchange = Some(steps);
         self
     }
 
@@ -221,6 +282,29 @@ impl Machine {
         }
     }
 
+    /// How features are chosen, or what does not fit it.
+    fn select_in_use(&self) -> Result<Select> {
+        let refuse = |name, reason: &str| Err(Error::parameter(name, reason.to_owned()));
+        let select = match (self.select, self.features, self.gap) {
+            (Some(select), ..) => select,
+            (None, Some(_), None) => Select::Best,
+            (None, ..) => Select::Paper,
+        };
+        if select == Select::Paper {
+            return match self.exchange {
+                Some(_) => refuse("exchange", "only features chosen by gain are exchanged"),
+                None => Ok(select),
+            };
+        }
+        if self.features.is_none() {
+            return refuse("select", "best needs the number of features");
+        }
+        match self.gap {
+            Some(_) => refuse("gap", "only the paper's rounds come to a certified gap"),
+            None => Ok(select),
+        }
+    }
+
     /// The loss in use.
     pub(super) fn loss_in_use(&self) -> &dyn Loss {
         self.loss.as_deref().unwrap_or(&SquaredHinge)
@@ -236,9 +320,9 @@ impl Machine {
             let reason = || Error::parameter(name, "must be at least 1");
             (value != Some(0)).then_some(()).ok_or_else(reason)
         };
-        positive("cost", self.cost)?;
         positive("inner-tol", self.inner_tol)?;
         for (name, value) in [
+            ("cost", self.cost),
             ("tol", self.tol.filter(|&tol| tol != 0.0)),
             ("inner-decrease", self.inner_decrease),
             ("gap", self.gap),
@@ -256,9 +340,13 @@ impl Machine {
             let reason = format!("only the solvers {first_order} have this rule");
             return Err(Error::parameter("inner-decrease", reason));
         }
+        let select = self.select_in_use()?;
         let open_ended = self.features.is_some() || self.gap.is_some();
         let by_count = self.features.map_or(10, |k| (k / 10).clamp(1, 50));
         Ok(Plan {
+            select,
+            features: self.features.unwrap_or(usize::MAX),
+            exchange: self.exchange.unwrap_or(EXCHANGES),
             budget: self.budget.unwrap_or(by_count),
             max_rounds: self.max_rounds.unwrap_or(if open_ended { usize::MAX } else { 20 }),
             tol: self.tol.unwrap_or(if open_ended { 0.0 } else { 1e-3 }),
@@ -268,6 +356,9 @@ impl Machine {
 
 /// Parameters whose defaults depend on others.
 pub(super) struct Plan {
+    pub(super) select: Select,
+    pub(super) features: usize,
+    pub(super) exchange: usize,
     pub(super) budget: usize,
     pub(super) max_rounds: usize,
     /// 0 switches the rule off.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Observer;
 use super::checkpoint::{Checkpoint, Progress, Saved};
-use super::rounds::Rounds;
+use super::run::Run;
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Round};
 use crate::space::Candidate;
@@ -13,7 +13,7 @@ use crate::subproblem::State;
 /// How far a checkpoint's numbers may be from what they are computed from: they were added up in another order.
 const CONSISTENT: f64 = 1e-6;
 
-impl Rounds<'_> {
+impl Run<'_> {
     /// The checkpoint, if there is to be one; goes on from it if it is there.
     pub(super) fn open_checkpoint(&mut self, observer: &mut dyn Observer) -> Result<Option<Checkpoint>> {
         let (machine, space) = (self.fitting.machine, self.fitting.space);
@@ -42,6 +42,7 @@ impl Rounds<'_> {
         let progress = Progress {
             schedule: self.schedule.clone(),
             cut: self.cut,
+            exchange: self.exchange,
             free: set.state.free.clone(),
             objective: fitting.value,
             null: fitting.null,
@@ -102,6 +103,7 @@ impl Rounds<'_> {
         fitting.rescale(schedule.cost / self.schedule.cost);
         self.schedule = schedule;
         self.cut = progress.cut;
+        self.exchange = progress.exchange;
         self.decrease = progress.decrease.unwrap_or(f64::INFINITY);
         self.path.rounds = rounds;
         fitting.value = progress.objective;

@@ -1,110 +1,28 @@
-//! The outer loop (Algorithm 1 of the paper): ask the space, refit, ask again with what the fit leaves unexplained.
+//! The paper's rounds (Algorithm 1): ask the space for the candidates of largest score, refit, ask again with what the fit leaves
+//! unexplained.
 
 use std::time::Instant;
 
 use super::fitting::{Fitting, SAME};
-use super::params::{Machine, Plan};
-use super::path::Path;
+use super::run::Run;
 use super::schedule::{Mark, Schedule};
-use super::{Observer, Stop, refit};
-use crate::data::Labels;
-use crate::error::{Error, Result};
-use crate::model::{Model, Round, Seconds};
-use crate::space::{Candidate, FeatureSpace, Scored, WorstCase};
+use super::{Observer, Stop};
+use crate::error::Result;
+use crate::model::{Round, Seconds};
+use crate::space::{Candidate, Scored, WorstCase};
 use crate::subproblem::Outcome;
 
 /// How much more exactly than the certified gap each round is solved.
 const INNER_PART: f64 = 0.1;
 
-impl Machine {
-    /// Selects features and fits them.
-    pub fn fit(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<Model> {
-        self.fit_observed(space, labels, &mut ())
-    }
-
-    /// The same, reporting every round.
-    pub fn fit_observed(
-        &self,
-        space: &dyn FeatureSpace,
-        labels: &Labels,
-        observer: &mut dyn Observer,
-    ) -> Result<Model> {
-        let plan = self.check()?;
-        self.context.run(|| Rounds::new(plan, Fitting::new(self, space, labels)?).run(observer))?
-    }
-}
-
-/// A run: the fit, and what decides how it goes on.
-pub(super) struct Rounds<'a> {
-    pub(super) plan: Plan,
-    pub(super) fitting: Fitting<'a>,
-    pub(super) schedule: Schedule,
-    pub(super) path: Path,
-    /// By how much the last round lowered the objective.
-    pub(super) decrease: f64,
-    /// Whether a block was ever made smaller so as not to have more features than wanted.
-    pub(super) cut: bool,
-}
-
-impl<'a> Rounds<'a> {
-    fn new(plan: Plan, fitting: Fitting<'a>) -> Self {
-        let Machine { cost, inner_tol, .. } = *fitting.machine;
-        let mut run = Self {
-            plan,
-            schedule: Schedule::new(cost, inner_tol),
-            path: Path::default(),
-            decrease: f64::INFINITY,
-            cut: false,
-            fitting,
-        };
-        run.schedule.mark = run.mark();
-        run
-    }
-
-    fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
-        let checkpoint = self.open_checkpoint(observer)?;
-        let stopped = loop {
-            if self.fitting.is_interrupted() {
-                break Stop::Interrupted;
-            }
-            if let Some(reason) = self.round(observer)? {
-                break reason;
-            }
-            // What an interrupt left half done is not a point from which to go on.
-            if let Some(checkpoint) = checkpoint.as_ref().filter(|_| !self.fitting.is_interrupted()) {
-                match self.save(checkpoint) {
-                    Ok(()) => observer.saved(checkpoint.path()),
-                    Err(error) => observer.not_saved(&error),
-                }
-            }
-        };
-        if stopped != Stop::Interrupted {
-            self.undo_vain_costs();
-        }
-        self.path.report(observer);
-        if stopped != Stop::Interrupted {
-            self.go_back();
-        }
-        let certificate = self.fitting.certificate();
-        if let Some(cost) = self.fitting.machine.debias {
-            let tol = tolerance(&self.fitting, &self.schedule);
-            refit::run(&mut self.fitting, cost / self.schedule.cost, tol);
-        }
-        self.assemble(stopped, certificate)
-    }
-
+impl Run<'_> {
     /// One turn of the loop: score, choose, refit. Returns why the run ends, if it does.
-    fn round(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
+    pub(super) fn round(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
         let clock = Instant::now();
-        let worst = match self.fitting.worst_case(self.plan.budget) {
-            // A search that was told to end has nothing to say.
-            Err(_) if self.fitting.is_interrupted() => return Ok(Some(Stop::Interrupted)),
-            // What was found before, and proven of it, stays.
-            Err(Error::GivenUp(reason)) if !self.path.rounds.is_empty() => {
-                observer.given_up(&reason);
-                return Ok(Some(Stop::Search));
-            }
-            worst => worst?,
+        let found = self.fitting.worst_case(self.plan.budget);
+        let worst = match self.unless_ended(found, observer)? {
+            Ok(worst) => worst,
+            Err(stopped) => return Ok(Some(stopped)),
         };
         let mut seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         self.path.certify(&self.fitting);
@@ -187,7 +105,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Where the run is, as its progress is measured.
-    fn mark(&self) -> Mark {
+    pub(super) fn mark(&self) -> Mark {
         let Fitting { value, lower_bound, .. } = self.fitting;
         Mark { objective: value, lower_bound, selected: self.fitting.selected() }
     }
@@ -245,7 +163,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// A cost that was raised and brought no more features was raised in vain: the round has its own again.
-    fn undo_vain_costs(&mut self) {
+    pub(super) fn undo_vain_costs(&mut self) {
         if let Some(round) = self.schedule.unraised.take() {
             let place = round.round - 1;
             self.path.rounds[place] = round;
@@ -254,7 +172,7 @@ impl<'a> Rounds<'a> {
 
     /// Goes back to the first point of the path with the most features, if the run is elsewhere: raising the cost may have lost
     /// some, or brought no others.
-    fn go_back(&mut self) {
+    pub(super) fn go_back(&mut self) {
         let Some(best) = self.path.widest() else { return };
         let (fitting, rounds) = (&mut self.fitting, &mut self.path.rounds);
         let Round { cost, objective, lower_bound, selected, .. } = rounds[best];
@@ -275,7 +193,7 @@ impl<'a> Rounds<'a> {
 
 /// How exactly a problem is to be solved: as the schedule says, and where a certified gap is asked for, more exactly than the gap
 /// that is still open.
-fn tolerance(fitting: &Fitting<'_>, schedule: &Schedule) -> f64 {
+pub(super) fn tolerance(fitting: &Fitting<'_>, schedule: &Schedule) -> f64 {
     match fitting.machine.gap {
         Some(wanted) => schedule.inner_tol.min(INNER_PART * fitting.certificate().gap().max(wanted)),
         None => schedule.inner_tol,

@@ -44,6 +44,13 @@ pub(super) struct WorkingSet {
     blocks: Vec<Vec<u32>>,
 }
 
+/// Blocks and weights as they were.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    state: State,
+    blocks: Vec<Vec<u32>>,
+}
+
 impl WorkingSet {
     /// Nothing yet but the columns that are kept: they are the first in the cache, so that the solver finds them there. With so
     /// many outputs, and so many weights that are never penalised for each of them.
@@ -88,6 +95,51 @@ impl WorkingSet {
         let range = self.state.blocks.range(self.state.blocks.len() - 1);
         self.state.omega.resize(range.end, 0.0);
         Ok(Some(range))
+    }
+
+    /// Makes one block of these candidates. Columns that stay keep their weights, new ones have none.
+    pub(super) fn select(&mut self, space: &dyn FeatureSpace, chosen: &[Candidate]) -> Result<()> {
+        self.take(space, chosen)?;
+        let mut numbers: Vec<u32> = chosen.iter().map(|candidate| self.index[candidate]).collect();
+        numbers.sort_unstable();
+        let (width, outputs) = (self.cache.len(), self.state.blocks.outputs());
+        let weights = self.state.blocks.gather(&self.state.omega, width);
+        let mut blocks = Blocks::new(outputs);
+        blocks.push(self.coordinates(&numbers));
+        let weight = |k: usize| weights[blocks.place(k, width)] / blocks.scales[k];
+        self.state.omega = (0..blocks.columns.len()).map(weight).collect();
+        (self.state.blocks, self.blocks) = (blocks, vec![numbers]);
+        self.state.f = self.apply();
+        Ok(())
+    }
+
+    /// The candidates in blocks, in the order in which they were taken.
+    pub(super) fn chosen(&self) -> Vec<Candidate> {
+        let numbers: BTreeSet<u32> = self.blocks.iter().flatten().copied().collect();
+        numbers.into_iter().map(|t| self.taken[t as usize].candidate.clone()).collect()
+    }
+
+    /// The coordinates of each candidate, where there is one block of all: a column of several has its coordinates in each.
+    pub(super) fn units(&self) -> Vec<Vec<usize>> {
+        let numbers = self.blocks.iter().flatten();
+        let outputs = self.state.blocks.outputs();
+        let columns: Vec<u32> = self.state.blocks.columns.iter().step_by(outputs).copied().collect();
+        let unit = |&t: &u32| {
+            let own = self.terms[self.taken[t as usize].terms.clone()].iter();
+            let at = |column: &u32| columns.binary_search(column).expect("a column of the block") * outputs;
+            own.flat_map(|column| at(column)..at(column) + outputs).collect()
+        };
+        numbers.map(unit).collect()
+    }
+
+    /// Blocks and weights, to come back to.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot { state: self.state.clone(), blocks: self.blocks.clone() }
+    }
+
+    /// Comes back to a [`snapshot`](Self::snapshot). What was taken since stays known.
+    pub(super) fn restore_snapshot(&mut self, snapshot: Snapshot) {
+        (self.state, self.blocks) = (snapshot.state, snapshot.blocks);
     }
 
     /// Fetches what is new in a block.

@@ -19,6 +19,41 @@ pub struct Ask<'a> {
     pub budget: usize,
     /// Candidates that are in use already.
     pub taken: Cow<'a, HashSet<Candidate>>,
+    /// Whether candidates that are not taken compete by gain instead of by score, where the space can tell it.
+    #[serde(default)]
+    pub gain: Option<Gain<'a>>,
+}
+
+/// What the gain of a candidate depends on: by how much it would lower a quadratic model of the objective, twice over.
+///
+/// Of a feature that is `sum_k c_k^2 / (1 + h_k)` over the outputs k, with `c_k = sum_i v_ik x_i` and the curvature
+/// `h_k = sum_i d_ik x_i^2`, less what an intercept takes away from it: `(sum_i d_ik x_i)^2 / sum_i d_ik`. Unlike a score it hardly
+/// depends on the scale of the feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gain<'a> {
+    /// The second derivatives d of the objective, laid out as the residuals are.
+    pub curvature: Cow<'a, [f64]>,
+    /// Whether there is an intercept, which is fitted along with every feature.
+    pub intercept: bool,
+    /// How many candidates are wanted by gain.
+    pub wanted: usize,
+}
+
+impl Gain<'_> {
+    /// The gain of a feature, from its sums `c`, `sum d x` and `sum d x^2` of every output, and the outputs' sums of `d`.
+    pub(super) fn of(&self, sums: impl Iterator<Item = ([f64; 3], f64)>) -> f64 {
+        sums.map(|([c, first, second], total)| {
+            let lost = if self.intercept && total > 0.0 { first * first / total } else { 0.0 };
+            c * c / (1.0 + (second - lost).max(0.0))
+        })
+        .sum()
+    }
+
+    /// The sum of the curvature of every output.
+    pub(super) fn totals(&self, rows: usize) -> Vec<f64> {
+        let output = |d: &[f64]| crate::ordered::sum(rows, |i| d[i]);
+        self.curvature.chunks_exact(rows.max(1)).map(output).collect()
+    }
 }
 
 impl<'a> Ask<'a> {
@@ -29,7 +64,12 @@ impl<'a> Ask<'a> {
 
     /// About residuals of several outputs.
     pub fn many(v: &'a [f64], outputs: usize, budget: usize, taken: &'a HashSet<Candidate>) -> Self {
-        Self { v: Cow::Borrowed(v), outputs, budget, taken: Cow::Borrowed(taken) }
+        Self { v: Cow::Borrowed(v), outputs, budget, taken: Cow::Borrowed(taken), gain: None }
+    }
+
+    /// The same, with candidates that are not taken by gain.
+    pub fn by_gain(self, gain: Gain<'a>) -> Self {
+        Self { gain: Some(gain), ..self }
     }
 
     /// The residuals, if they are those of so many instances.

@@ -1,15 +1,16 @@
 //! The input features, as every space sees them: their columns, their names, and how each pulls at given duals.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Feature;
-use super::ask::{Residuals, Sums};
+use super::ask::{Gain, Residuals, Sums};
 use super::work::go_on;
 use crate::context::Context;
-use crate::data::{Column, Columns, Dataset, Names, Outputs};
+use crate::data::{Column, Columns, Dataset, Names, Outputs, RowBlocks};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
 
@@ -207,6 +208,72 @@ impl<'a> Inputs<'a> {
         (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
     }
 
+    /// The lengths of `c_j` as [`pulls`](Self::pulls) gives them, and the gain of every column, with one reading of the data.
+    pub(super) fn gains<T: Send>(
+        &self,
+        v: Residuals<'_>,
+        gain: &Gain<'_>,
+        each: impl Fn(Range<usize>, &[f64], &[f64]) -> T + Sync,
+        merge: impl Fn(T, T) -> T + Sync + Send,
+    ) -> Result<Option<T>> {
+        let (rows, outputs) = (self.rows(), v.outputs);
+        let curvature = Residuals { v: &gain.curvature, rows, outputs };
+        // The sums of `d x` are like those of another residual.
+        let both = [v.v, curvature.v].concat();
+        let both = Residuals { v: &both, rows, outputs: 2 * outputs };
+        let totals = gain.totals(rows);
+        let batch = self.columns.batch();
+        let (read, laid) = (self.sums_by_blocks(both)?, Outputs::new(both.v, rows));
+        let squares_read = self.square_sums_by_blocks(curvature)?;
+        let one = |k: usize| {
+            let range = k * batch..self.columns.len().min((k + 1) * batch);
+            let width = range.len();
+            self.with_sums(range.clone(), both.outputs, &laid, read.as_deref(), |sums| {
+                let (own, first) = sums.split_at(width * outputs);
+                self.check(range.start, own, width)?;
+                let second = match &squares_read {
+                    Some(read) => Cow::Borrowed(&read[range.start * outputs..range.end * outputs]),
+                    None => {
+                        let mut squares = vec![0.0; width * outputs];
+                        self.columns.square_dots(range.clone(), curvature.v, &mut squares);
+                        Cow::Owned(squares)
+                    }
+                };
+                let of = |j: usize| {
+                    let at = |output: usize| output * width + j;
+                    let sums = |k: usize| ([own[at(k)], first[at(k)], second[at(k)]], totals[k]);
+                    gain.of((0..outputs).map(sums))
+                };
+                let gains: Vec<f64> = (0..width).map(of).collect();
+                Ok(each(range.clone(), &Sums::new(own, width).lengths(), &gains))
+            })?
+        };
+        let batches = self.columns.len().div_ceil(batch);
+        (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
+    }
+
+    /// The mean, over instances that count as often as `weights` say, of the squared length of their vectors of inputs.
+    pub(super) fn mean_square(&self, weights: Option<&[f64]>) -> Result<f64> {
+        let rows = self.rows();
+        let weights = weights.map_or_else(|| Cow::Owned(vec![1.0; rows]), Cow::Borrowed);
+        let total = crate::ordered::sum(rows, |i| weights[i]);
+        let v = Residuals { v: &weights, rows, outputs: 1 };
+        let sums = match self.square_sums_by_blocks(v)? {
+            Some(sums) => sums,
+            None => {
+                let mut sums = vec![0.0; self.columns.len()];
+                let batch = self.columns.batch();
+                sums.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
+                    self.go_on()?;
+                    self.columns.square_dots(k * batch..k * batch + out.len(), &weights, out);
+                    Ok(())
+                })?;
+                sums
+            }
+        };
+        Ok(crate::ordered::sum(sums.len(), |j| sums[j]) / total)
+    }
+
     /// Calls `see` with the sums of a batch of columns, from what was `read` of all if they were read by blocks.
     fn with_sums<T>(
         &self,
@@ -227,6 +294,20 @@ impl<'a> Inputs<'a> {
 
     /// `c_j` of every column, where rows are best read block after block: batch after batch, and in each output after output.
     fn sums_by_blocks(&self, v: Residuals<'_>) -> Result<Option<Vec<f64>>> {
+        self.by_blocks(v, &|blocks, rows, columns, out| blocks.add_dots(rows, columns, v.v, out))
+    }
+
+    /// `sum_i v_i x_ij^2` of every column, in the same way.
+    fn square_sums_by_blocks(&self, v: Residuals<'_>) -> Result<Option<Vec<f64>>> {
+        self.by_blocks(v, &|blocks, rows, columns, out| blocks.add_square_dots(rows, columns, v.v, out))
+    }
+
+    /// What `add` adds up over blocks of rows.
+    fn by_blocks(
+        &self,
+        v: Residuals<'_>,
+        add: &(dyn Fn(&dyn RowBlocks, Range<usize>, Range<usize>, &mut [f64]) + Sync),
+    ) -> Result<Option<Vec<f64>>> {
         let Some(blocks) = self.columns.by_blocks() else { return Ok(None) };
         let (rows, batch) = (self.rows(), self.columns.batch());
         let starts = (0..rows).step_by(blocks.block());
@@ -241,7 +322,7 @@ impl<'a> Inputs<'a> {
             let fetch = || read.get(k + 1).into_iter().for_each(|next| blocks.fetch(next.clone()));
             let add = |(k, out): (usize, &mut [f64])| {
                 let columns = k * batch..k * batch + out.len() / v.outputs;
-                blocks.add_dots(block.clone(), columns, v.v, out);
+                add(blocks, block.clone(), columns, out);
             };
             rayon::join(fetch, || sums.par_chunks_mut(batch * v.outputs).enumerate().for_each(add));
         }
@@ -428,6 +509,10 @@ mod tests {
 
         fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
             self.0.add_dots(rows, range, v, out);
+        }
+
+        fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+            self.0.add_square_dots(rows, range, v, out);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::topb::Tops;
+use super::topb::{TopB, Tops};
 use super::{
     Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
     WorstCase,
@@ -53,13 +53,25 @@ impl FeatureSpace for LinearSpace<'_> {
         };
         let mut taken: Vec<usize> = ask.taken.iter().filter_map(position).collect();
         taken.sort_unstable();
+        let named = |p: usize| Candidate::Feature(self.inputs.feature(p));
+        if let Some(gain) = &ask.gain {
+            let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
+                let mut tops = Tops { best: TopB::new(budget), fresh: TopB::new(gain.wanted.min(held)) };
+                for ((position, length), &gain) in range.zip(lengths).zip(gains) {
+                    tops.offer_both(length.abs(), gain, position, &taken);
+                }
+                tops
+            };
+            let tops = self.inputs.gains(v, gain, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0));
+            return Ok(WorstCase { by_gain: true, ..WorstCase::new(tops, held as u128, named) });
+        }
         let best_of = |range: Range<usize>, lengths: &[f64]| {
             let mut tops = Tops::new(budget);
             range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, &taken));
             tops
         };
         let tops = self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0));
-        Ok(WorstCase::new(tops, held as u128, |p| Candidate::Feature(self.inputs.feature(p))))
+        Ok(WorstCase::new(tops, held as u128, named))
     }
 
     fn precision(&self) -> Result<Precision> {
@@ -76,6 +88,10 @@ impl FeatureSpace for LinearSpace<'_> {
 
     fn settings(&self) -> Settings {
         vec![("space", "linear".into())]
+    }
+
+    fn mean_square(&self, weights: Option<&[f64]>) -> Result<Option<f64>> {
+        self.inputs.mean_square(weights).map(Some)
     }
 
     fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {

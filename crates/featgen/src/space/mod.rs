@@ -19,7 +19,7 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 pub use additive::AdditiveSpace;
-pub use ask::Ask;
+pub use ask::{Ask, Gain};
 pub use facts::DataFacts;
 pub use footprint::Footprint;
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
@@ -114,6 +114,12 @@ pub trait FeatureSpace: Send + Sync {
     /// with the same settings must propose the same: a [checkpoint](crate::Machine::checkpoint) goes on only in such a one.
     fn settings(&self) -> Settings;
 
+    /// The mean, over instances that count as often as `weights` say, of the squared length of all of an instance's features, which
+    /// the default cost goes by; `None` if that is not known. May read all values once.
+    fn mean_square(&self, _weights: Option<&[f64]>) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
     /// What the space takes beside the data, on so many threads, in a run for so many outputs that selects at most `selected`
     /// candidates.
     fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint;
@@ -165,8 +171,11 @@ impl Precision {
 pub struct WorstCase {
     /// The best of all candidates: they make the lower bound.
     pub best: Vec<Scored<Candidate>>,
-    /// The best of those not taken yet: they make the next block.
+    /// The best of those not taken yet: they make the next block. Their scores are gains if [`by_gain`](Self::by_gain) says so.
     pub fresh: Vec<Scored<Candidate>>,
+    /// Whether the fresh are the best by [gain](Gain), as was asked for. Not every space can tell.
+    #[serde(default)]
+    pub by_gain: bool,
     /// Candidates whose score was computed; all others were known to be worse without it.
     pub scored: u128,
 }
@@ -178,7 +187,7 @@ impl WorstCase {
             let of = |s: Scored<T>| Scored { score: s.score, item: candidate(s.item) };
             top.into_sorted().into_iter().map(of).collect()
         };
-        Self { best: named(tops.best), fresh: named(tops.fresh), scored }
+        Self { best: named(tops.best), fresh: named(tops.fresh), by_gain: false, scored }
     }
 
     /// The sum of squared scores of the best: the dual norm's square (math: sum of the B largest s_g).
@@ -198,6 +207,7 @@ impl WorstCase {
         Self {
             best: merged(self.best, other.best),
             fresh: merged(self.fresh, other.fresh),
+            by_gain: self.by_gain && other.by_gain,
             scored: self.scored.saturating_add(other.scored),
         }
     }

@@ -122,6 +122,16 @@ impl<T: Ord + Copy> Tops<T> {
         }
     }
 
+    /// Offers an item that competes by its score for a place among the best of all, and by its gain for one among the fresh.
+    pub(super) fn offer_both(&mut self, score: f64, gain: f64, item: T, taken: &[T]) {
+        if score > 0.0 && score >= self.best.threshold() {
+            self.best.offer(score, item);
+        }
+        if gain > 0.0 && gain >= self.fresh.threshold() && taken.binary_search(&item).is_err() {
+            self.fresh.offer(gain, item);
+        }
+    }
+
     /// The score that an item must reach to have a chance.
     pub(super) fn threshold(&self) -> f64 {
         self.fresh.threshold()

@@ -17,6 +17,7 @@ mod gram;
 mod model;
 mod moreau;
 mod newton;
+mod removal;
 
 pub(crate) use auto::WIDEST;
 use std::borrow::Cow;
@@ -202,6 +203,13 @@ pub struct Outcome {
 pub trait Subproblem: Send {
     /// Improves `state` until the goal is met, or as far as numbers allow. Never makes it worse.
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome;
+
+    /// Twice what it would cost, each, to do without units of coordinates of a state that has one block, and is solved. Who knows no
+    /// curvature goes by the size of the weights.
+    fn removal_costs(&mut self, _problem: &Problem<'_>, state: &State, units: &[Vec<usize>]) -> Vec<f64> {
+        let cost = |unit: &Vec<usize>| unit.iter().map(|&k| state.omega[k] * state.omega[k]).sum();
+        units.iter().map(cost).collect()
+    }
 
     /// All that it keeps from round to round: numbers with which another of its kind goes on with the same bits.
     fn kept(&self) -> Vec<Cow<'_, [f64]>>;

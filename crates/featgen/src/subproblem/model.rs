@@ -86,7 +86,7 @@ impl Quadratic<'_> {
     }
 
     /// Whether every entry of the curvature is known.
-    fn has_matrix(&self) -> bool {
+    pub(super) fn has_matrix(&self) -> bool {
         self.curvature[0].matrix().is_some()
     }
 
@@ -119,7 +119,7 @@ impl Quadratic<'_> {
     }
 
     /// H between a coordinate and any other, where its entries are known. What is the same for all others is looked up once.
-    fn row(&self, k: usize) -> impl Fn(usize) -> f64 {
+    pub(super) fn row(&self, k: usize) -> impl Fn(usize) -> f64 {
         let Blocks { columns, scales, output, .. } = self.blocks;
         let (own, i, scale) = (output[k], columns[k] as usize, scales[k]);
         let gram = self.curvature[own as usize].matrix().map(|gram| gram.column(i));
@@ -133,7 +133,7 @@ impl Quadratic<'_> {
         }
     }
 
-    fn diagonal(&self, k: usize) -> f64 {
+    pub(super) fn diagonal(&self, k: usize) -> f64 {
         let Blocks { columns, scales, output, .. } = self.blocks;
         let (own, i) = (output[k] as usize, columns[k] as usize);
         let entry = self.curvature[own].diagonal(i) - eliminated(&self.eliminated[own].rows, i, i);

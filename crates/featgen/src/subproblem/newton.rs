@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::curvature::Curvature;
 use super::eliminate::Eliminated;
 use super::model::{Minimiser, Quadratic};
-use super::{Cache, Goal, Outcome, Problem, State, Subproblem};
+use super::{Cache, Goal, Outcome, Problem, State, Subproblem, removal};
 use crate::kernels;
 
 /// Keeps the curvature of every output from round to round.
@@ -68,6 +68,14 @@ impl Subproblem for Newton {
         unreachable!("the loop ends by returning")
     }
 
+    fn removal_costs(&mut self, problem: &Problem<'_>, state: &State, units: &[Vec<usize>]) -> Vec<f64> {
+        let d = problem.free.decision(&state.f, &state.free);
+        let eliminated = self.model(problem, &d);
+        let quadratic =
+            Quadratic { curvature: &self.curvature, blocks: &state.blocks, c: &[], eliminated: &eliminated };
+        removal::costs(&quadratic, &state.omega, units)
+    }
+
     fn kept(&self) -> Vec<Cow<'_, [f64]>> {
         // How many arrays an output has is told by the width of its matrix.
         self.curvature.iter().flat_map(Curvature::kept).collect()
@@ -125,6 +133,17 @@ impl Newton {
         Some(all)
     }
 
+    /// Brings the curvature to that at decision values `d`, and takes out of it what is never penalised.
+    fn model(&mut self, problem: &Problem<'_>, d: &[f64]) -> Vec<Eliminated> {
+        let mut h = vec![0.0; d.len()];
+        problem.objective.curvature(d, &mut h);
+        self.curvature.resize_with(problem.objective.outputs(), Curvature::default);
+        for (curvature, h) in self.curvature.iter_mut().zip(h.chunks_exact(problem.cache.rows())) {
+            curvature.update(problem.cache, h);
+        }
+        self.curvature.iter().map(|curvature| Eliminated::new(problem, curvature)).collect()
+    }
+
     /// Moves to a better point; `None` if no step lowers the objective any more.
     fn step(
         &mut self,
@@ -134,14 +153,8 @@ impl Newton {
         objective: f64,
         gap: f64,
     ) -> Option<Step> {
-        let (n, width) = (problem.cache.rows(), problem.cache.len());
-        let mut h = vec![0.0; from.d.len()];
-        problem.objective.curvature(&from.d, &mut h);
-        for (curvature, h) in self.curvature.iter_mut().zip(h.chunks_exact(n)) {
-            curvature.update(problem.cache, h);
-        }
-        let eliminated: Vec<Eliminated> =
-            self.curvature.iter().map(|curvature| Eliminated::new(problem, curvature)).collect();
+        let width = problem.cache.len();
+        let eliminated = self.model(problem, &from.d);
         let quadratic = Quadratic {
             curvature: &self.curvature,
             blocks: &state.blocks,

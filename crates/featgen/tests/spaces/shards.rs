@@ -85,8 +85,12 @@ fn answers_of_all_spaces_can_be_sent() {
 #[test]
 fn ties_between_answers_go_to_the_smaller_candidate() {
     let scored = |id: u64, score: f64| Scored { score, item: Candidate::Feature(Feature::input(id)) };
-    let answer =
-        |list: &[Scored<Candidate>]| WorstCase { best: list.to_vec(), fresh: list[1..].to_vec(), scored: 3 };
+    let answer = |list: &[Scored<Candidate>]| WorstCase {
+        best: list.to_vec(),
+        fresh: list[1..].to_vec(),
+        scored: 3,
+        ..WorstCase::default()
+    };
     let (a, b) = (answer(&[scored(5, 2.0), scored(1, 1.0)]), answer(&[scored(3, 2.0), scored(0, 1.0)]));
     for together in [a.clone().merge(b.clone(), 3), b.merge(a, 3)] {
         assert_eq!(together.best, [scored(3, 2.0), scored(5, 2.0), scored(0, 1.0)]);

@@ -341,6 +341,13 @@ impl Columns for Store {
         });
     }
 
+    fn square_dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        self.for_each_part(range, |columns, part| {
+            pieces.next(part, |part, out| columns.square_dots(part, v, out))
+        });
+    }
+
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         let one = |&position: &usize| self.at(position, |columns, k| columns.gather(&[k]).remove(0));
         positions.iter().map(one).collect()

@@ -269,7 +269,7 @@ impl FeatureSpace for ProductSpace<'_> {
             found.into_iter().map(candidate).collect()
         };
         let [best, fresh] = search.into_tops().into_sorted().map(named);
-        Ok(WorstCase { best, fresh, scored: self.columns.len() as u128 + products })
+        Ok(WorstCase { best, fresh, by_gain: false, scored: self.columns.len() as u128 + products })
     }
 
     fn precision(&self) -> Result<Precision> {

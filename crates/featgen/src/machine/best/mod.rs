@@ -1,0 +1,84 @@
+//! Choosing K features well (math: section 6): rounds by gain with a ridge fit on all that were chosen, then exchange.
+//!
+//! A score says how much the objective falls for a small step along a feature, so it favours what is large or frequent. A gain says
+//! how much it falls for the best step. Rounds take the candidates of largest gain; once there are K, the cheapest to do without
+//! make room for better ones as long as that lowers the objective.
+
+mod exchange;
+mod gain;
+
+use std::time::Instant;
+
+pub(super) use exchange::Exchange;
+
+use super::run::Run;
+use super::{Observer, Stop};
+use crate::error::Result;
+use crate::model::Seconds;
+use crate::space::Candidate;
+use crate::subproblem::Outcome;
+
+/// Ridge fits are solved to at least this relative gap, so that what an exchange gains is not lost in it.
+const RIDGE_TOL: f64 = 1e-6;
+
+/// A candidate that gains less than this part of the objective changes nothing.
+const NOTHING: f64 = 1e-13;
+
+impl Run<'_> {
+    /// One turn: score all candidates, then take the best new ones while fewer are chosen than wanted, else exchange some. Returns
+    /// why the run ends, if it does.
+    pub(super) fn step_by_gain(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
+        let (clock, wanted) = (Instant::now(), self.plan.features);
+        let chosen = self.fitting.set.chosen();
+        let complete = chosen.len() >= wanted;
+        let step = if complete { self.exchange.swap } else { self.plan.budget.min(wanted - chosen.len()) };
+        let found = self.fitting.proposals(wanted, step);
+        let (proposals, scored) = match self.unless_ended(found, observer)? {
+            Ok(found) => found,
+            Err(stopped) => return Ok(Some(stopped)),
+        };
+        let seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
+        self.path.certify(&self.fitting);
+        if complete {
+            return self.exchange(chosen, &proposals, seconds);
+        }
+        if let Some(stopped) = self.ends_early(&proposals) {
+            self.certified_in(seconds.score);
+            return Ok(Some(stopped));
+        }
+        let all: Vec<Candidate> = chosen.into_iter().chain(proposals).collect();
+        let (outcome, seconds) = self.fit_to(&all, seconds)?;
+        self.path.report(observer);
+        self.path.record(&self.fitting, self.schedule.cost, &outcome, scored, seconds);
+        Ok(None)
+    }
+
+    /// The time of scores that only certify belongs to the round that they certify.
+    fn certified_in(&mut self, seconds: f64) {
+        if let Some(round) = self.path.rounds.last_mut() {
+            round.seconds.score += seconds;
+        }
+    }
+
+    /// Why there are no more rounds although more features are wanted.
+    fn ends_early(&self, proposals: &[Candidate]) -> Option<Stop> {
+        if proposals.is_empty() {
+            Some(Stop::Exhausted)
+        } else if self.path.rounds.len() >= self.plan.max_rounds {
+            Some(Stop::Rounds)
+        } else {
+            None
+        }
+    }
+
+    /// Fits these candidates, and no others, with a ridge penalty.
+    fn fit_to(&mut self, chosen: &[Candidate], mut seconds: Seconds) -> Result<(Outcome, Seconds)> {
+        let clock = Instant::now();
+        self.fitting.set.select(self.fitting.space, chosen)?;
+        seconds.generate = clock.elapsed().as_secs_f64();
+        let clock = Instant::now();
+        let outcome = self.fitting.solve(self.schedule.inner_tol.min(RIDGE_TOL));
+        seconds.solve = clock.elapsed().as_secs_f64();
+        Ok((outcome, seconds))
+    }
+}

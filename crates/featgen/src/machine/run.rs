@@ -1,0 +1,119 @@
+//! A run: step after step, each saved if that is wanted, until there is a reason to stop; then the model.
+
+use super::best::Exchange;
+use super::fitting::Fitting;
+use super::params::{Machine, Plan, Select};
+use super::path::Path;
+use super::rounds::tolerance;
+use super::schedule::Schedule;
+use super::{Observer, Stop, refit};
+use crate::data::Labels;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::space::FeatureSpace;
+
+impl Machine {
+    /// Selects features and fits them.
+    pub fn fit(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<Model> {
+        self.fit_observed(space, labels, &mut ())
+    }
+
+    /// The same, reporting every round.
+    pub fn fit_observed(
+        &self,
+        space: &dyn FeatureSpace,
+        labels: &Labels,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let plan = self.check()?;
+        self.context.run(|| {
+            let fitting = Fitting::new(self, plan.select, space, labels)?;
+            Run::new(plan, fitting).run(observer)
+        })?
+    }
+}
+
+/// A run: the fit, and what decides how it goes on.
+pub(super) struct Run<'a> {
+    pub(super) plan: Plan,
+    pub(super) fitting: Fitting<'a>,
+    pub(super) schedule: Schedule,
+    pub(super) path: Path,
+    /// By how much the last round lowered the objective.
+    pub(super) decrease: f64,
+    /// Whether a block was ever made smaller so as not to have more features than wanted.
+    pub(super) cut: bool,
+    /// How far the exchange of features has come, where features are chosen by gain.
+    pub(super) exchange: Exchange,
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: Plan, fitting: Fitting<'a>) -> Self {
+        let mut run = Self {
+            schedule: Schedule::new(fitting.cost, fitting.machine.inner_tol),
+            path: Path::default(),
+            decrease: f64::INFINITY,
+            cut: false,
+            exchange: Exchange::new(&plan),
+            plan,
+            fitting,
+        };
+        run.schedule.mark = run.mark();
+        run
+    }
+
+    fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
+        let checkpoint = self.open_checkpoint(observer)?;
+        let stopped = loop {
+            if self.fitting.is_interrupted() {
+                break Stop::Interrupted;
+            }
+            let step = match self.plan.select {
+                Select::Paper => self.round(observer),
+                Select::Best => self.step_by_gain(observer),
+            };
+            if let Some(reason) = step? {
+                break reason;
+            }
+            // What an interrupt left half done is not a point from which to go on.
+            if let Some(checkpoint) = checkpoint.as_ref().filter(|_| !self.fitting.is_interrupted()) {
+                match self.save(checkpoint) {
+                    Ok(()) => observer.saved(checkpoint.path()),
+                    Err(error) => observer.not_saved(&error),
+                }
+            }
+        };
+        if stopped != Stop::Interrupted {
+            self.undo_vain_costs();
+        }
+        self.path.report(observer);
+        if stopped != Stop::Interrupted {
+            self.go_back();
+        }
+        let certificate = self.fitting.certificate();
+        if let Some(cost) = self.fitting.machine.debias {
+            let tol = tolerance(&self.fitting, &self.schedule);
+            refit::run(&mut self.fitting, cost / self.schedule.cost, tol);
+        }
+        self.assemble(stopped, certificate)
+    }
+
+    /// What a search found; or why the run ends, if a search that failed is no error: one that was told to end, or that was given up
+    /// after others had come to something.
+    pub(super) fn unless_ended<T>(
+        &self,
+        found: Result<T>,
+        observer: &mut dyn Observer,
+    ) -> Result<Result<T, Stop>> {
+        match found {
+            // A search that was told to end has nothing to say.
+            Err(_) if self.fitting.is_interrupted() => Ok(Err(Stop::Interrupted)),
+            // What was found before, and proven of it, stays.
+            Err(Error::GivenUp(reason)) if !self.path.rounds.is_empty() => {
+                observer.given_up(&reason);
+                Ok(Err(Stop::Search))
+            }
+            found => found.map(Ok),
+        }
+    }
+}
