@@ -1,8 +1,9 @@
 //! The space that the user's options describe, over data: features one by one, groups of them, products or curves.
 
 use featgen::data::{Columns, Dataset};
+use featgen::machine::Select;
 use featgen::space::spec::{Built, Omitted, Value};
-use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, SpaceSpec};
+use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, Scale, Scaling, SpaceSpec};
 use featgen::{Context, Result};
 
 use crate::args::LearningArgs;
@@ -23,8 +24,10 @@ pub(crate) fn chosen<'a>(
     data: &'a Dataset,
     progress: &Progress,
     context: &'a Context,
+    scale: Option<&'a Scale>,
 ) -> Result<Chosen<'a>> {
     let inputs = Inputs::called(columns, &data.names).context(context);
+    let inputs = scale.map_or(inputs, |scale| inputs.scaled(scale));
     let mut spec = args.spec()?;
     for (parameter, file) in args.space.files() {
         spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, &inputs)?))?;
@@ -34,6 +37,18 @@ pub(crate) fn chosen<'a>(
     }
     let Built { space, omitted } = spec.build(inputs, data.labels.weights())?;
     Ok(Chosen { space, spec, notes: notes(&omitted, data) })
+}
+
+/// How the columns are weighed, if they are to be, where features are chosen in that way.
+pub(crate) fn scale(
+    args: &LearningArgs,
+    select: Select,
+    columns: &dyn Columns,
+    data: &Dataset,
+) -> Result<Option<Scale>> {
+    let scaling = args.scaling(select)?;
+    let made = || Scale::new(scaling, &Inputs::called(columns, &data.names), data.labels.weights());
+    (scaling != Scaling::None).then(made).transpose()
 }
 
 impl Chosen<'_> {

@@ -38,7 +38,8 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     let kept = keep::kept(args.learning.keep.as_deref(), &train)?;
     let others = Except::new(&*train.columns, kept.ids().iter().copied());
     let columns: &dyn Columns = if kept.ids().is_empty() { &*train.columns } else { &others };
-    let mut chosen = space::chosen(&args.learning, columns, &train, &progress, &context)
+    let scale = space::scale(&args.learning, machine.select_in_use()?, columns, &train)?;
+    let mut chosen = space::chosen(&args.learning, columns, &train, &progress, &context, scale.as_ref())
         .map_err(|error| with_source(error, &train.source))?;
     machine = machine.keep(kept);
     if let Some(file) = &args.learning.offset {

@@ -114,7 +114,7 @@ impl FeatureSpace for Squares<'_> {
     fn group(&self, candidate: &Candidate) -> Result<Members> {
         match candidate {
             Candidate::Feature(feature) => {
-                Ok(Members { name: None, size: 1, features: vec![feature.clone()], scale: 1.0, range: None })
+                Ok(Members { name: None, size: 1, features: vec![feature.clone()], ..Members::default() })
             }
             _ => Err(Error::Data("squares come one by one".into())),
         }

@@ -8,7 +8,8 @@ use clap::Args;
 use featgen::data::ClassWeights;
 use featgen::machine::Select;
 use featgen::objective::{self, Loss, LossSpec};
-use featgen::space::SpaceSpec;
+use featgen::space::spec::Makes;
+use featgen::space::{Scaling, SpaceSpec};
 use featgen::{Error, Machine, subproblem};
 
 use super::described::one_of;
@@ -32,17 +33,21 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "R")]
     exchange: Option<usize>,
 
+    /// How columns are weighed; weights are given, and models applied, in the units of the data [default: auto with --select best
+    /// over columns or groups of them, else none]
+    #[arg(long, value_parser = one_of(Scaling::ALL.iter().map(|scaling| (scaling.name(), scaling.help()))))]
+    scale: Option<String>,
+
     /// Features (groups) added per round [default: 10; with --features K: K/10, within 1 and 50]
     ///
     /// Small numbers select more carefully, large ones need fewer rounds. Worth trying: 1 to 100.
     #[arg(short = 'B', long, value_name = "N")]
     budget: Option<usize>,
 
-    /// Weight of the errors against the size of the weights [default: 100 divided by the mean squared length of an instance; 10
-    /// with --select paper]
+    /// Weight of the errors against the size of the weights [default: with --select best one that suits the data; else 10]
     ///
-    /// Worth trying: a tenth of the default to ten times it. With --select paper 1 to 100, the upper end for sparse rows of unit
-    /// length.
+    /// The default for n instances and K features is 0.01 sqrt(n / K) where columns are scaled, and 100 divided by the mean squared
+    /// length of an instance where they are not. Worth trying: a tenth of it to ten times it.
     #[arg(short = 'C', long, value_name = "X", allow_negative_numbers = true)]
     cost: Option<f64>,
 
@@ -130,6 +135,13 @@ impl LearningArgs {
             Some(grouping) => spec.with_groups(grouping),
             None => Ok(spec),
         }
+    }
+
+    /// How columns are weighed, where features are chosen in that way.
+    pub(crate) fn scaling(&self, select: Select) -> Result<Scaling, Error> {
+        let over_columns = self.spec()?.kind().makes == Makes::Inputs;
+        let otherwise = if select == Select::Best && over_columns { Scaling::Auto } else { Scaling::None };
+        Ok(self.scale.as_deref().and_then(Scaling::find).unwrap_or(otherwise))
     }
 
     /// The loss that is asked for; without one, labels must be two classes.

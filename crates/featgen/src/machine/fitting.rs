@@ -16,9 +16,6 @@ pub(super) const SAME: f64 = 1e-9;
 /// The cost of the paper's rounds, unless one is asked for.
 const PAPER_COST: f64 = 10.0;
 
-/// The same for features chosen by gain, for instances of length 1.
-const COST_TIMES_SIZE: f64 = 100.0;
-
 /// Objectives above this cannot be computed with: squares of what they consist of must be finite.
 const LARGEST_OBJECTIVE: f64 = 1e140;
 
@@ -38,17 +35,16 @@ impl Machine {
         loss.objective(labels, self.class_weights.costs(labels, cost)?)
     }
 
-    /// The cost asked for, or else the default: 10 for the paper's rounds; where features are chosen by gain, one that is free of
-    /// units, for it is divided by the mean squared length of the instances.
+    /// The cost asked for, or else the default: where features are chosen by gain, the one that the space suggests.
     fn cost_for(&self, select: Select, space: &dyn FeatureSpace, labels: &Labels) -> Result<f64> {
         if let Some(cost) = self.cost {
             return Ok(cost);
         }
-        let size = match select {
-            Select::Paper => None,
-            Select::Best => space.mean_square(labels.weights())?,
+        let suggested = match (select, self.features) {
+            (Select::Best, Some(features)) => space.suggested_cost(features, labels.weights())?,
+            _ => None,
         };
-        Ok(size.filter(|&size| size > 0.0).map_or(PAPER_COST, |size| COST_TIMES_SIZE / size))
+        Ok(suggested.filter(|cost| cost.is_finite() && *cost > 0.0).unwrap_or(PAPER_COST))
     }
 
     /// What is never penalised: the intercept, if one is learned, and the columns kept.

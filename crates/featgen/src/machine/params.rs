@@ -282,8 +282,8 @@ impl Machine {
         }
     }
 
-    /// How features are chosen, or what does not fit it.
-    fn select_in_use(&self) -> Result<Select> {
+    /// How features are chosen, with what was asked for so far; or what does not fit it.
+    pub fn select_in_use(&self) -> Result<Select> {
         let refuse = |name, reason: &str| Err(Error::parameter(name, reason.to_owned()));
         let select = match (self.select, self.features, self.gap) {
             (Some(select), ..) => select,

@@ -22,7 +22,6 @@ pub(super) struct Taken {
     pub(super) range: Option<[f64; 2]>,
     /// Its terms, one for each of its columns.
     pub(super) terms: Range<usize>,
-    scale: f64,
 }
 
 /// Everything taken so far. Candidates, terms and columns are never forgotten, so their numbers stay what they are; blocks come
@@ -38,6 +37,8 @@ pub(super) struct WorkingSet {
     index: HashMap<Candidate, u32>,
     /// The cached column of every term: a feature in several groups has a term in each.
     pub(super) terms: Vec<u32>,
+    /// What the column of every term counts times.
+    scales: Vec<f64>,
     /// How many were taken after each time that some were: how columns are held depends on what came together.
     steps: Vec<usize>,
     /// What each block of the state is made of, in order.
@@ -66,6 +67,7 @@ impl WorkingSet {
             taken: Vec::new(),
             index: HashMap::new(),
             terms: Vec::new(),
+            scales: Vec::new(),
             steps: Vec::new(),
             blocks: Vec::new(),
         }
@@ -152,6 +154,7 @@ impl WorkingSet {
             let group = space.group(candidate)?;
             self.index.insert(candidate.clone(), self.taken.len() as u32);
             let first = self.terms.len();
+            self.scales.extend(group.scales());
             for feature in group.features {
                 let next = self.columns.len() as u32;
                 let column = *self.columns.entry(feature.clone()).or_insert(next);
@@ -166,7 +169,6 @@ impl WorkingSet {
                 size: group.size,
                 range: group.range,
                 terms: first..self.terms.len(),
-                scale: group.scale,
             });
         }
         self.cache.extend(space.generate(&unknown)?);
@@ -230,8 +232,8 @@ impl WorkingSet {
     fn squared_scales(&self, block: &[u32]) -> Vec<(u32, f64)> {
         let mut all: Vec<(u32, f64)> = Vec::new();
         for taken in block.iter().map(|&t| &self.taken[t as usize]) {
-            let square = taken.scale * taken.scale;
-            all.extend(self.terms[taken.terms.clone()].iter().map(|&column| (column, square)));
+            let squares = self.scales[taken.terms.clone()].iter().map(|scale| scale * scale);
+            all.extend(self.terms[taken.terms.clone()].iter().copied().zip(squares));
         }
         all.sort_by_key(|&(column, _)| column);
         all.dedup_by(|next, kept| {
@@ -255,7 +257,7 @@ impl WorkingSet {
             for taken in block.iter().map(|&t| &self.taken[t as usize]) {
                 for term in taken.terms.clone() {
                     let at = place(self.terms[term]).expect("a column of the block");
-                    let share = taken.scale * taken.scale / squares[at].1;
+                    let share = self.scales[term] * self.scales[term] / squares[at].1;
                     for output in 0..outputs {
                         let k = range.start + at * outputs + output;
                         weights[term * outputs + output] += scales[k] * state.omega[k] * share;
@@ -319,12 +321,14 @@ impl WorkingSet {
         self.blocks = Vec::new();
         let (mut blocks, mut omega) = (Blocks::new(outputs), Vec::new());
         for t in self.selected(&all) {
-            let Taken { terms, scale, .. } = &self.taken[t as usize];
+            let Taken { terms, .. } = &self.taken[t as usize];
             let mut in_order: Vec<usize> = terms.clone().collect();
             in_order.sort_by_key(|&term| self.terms[term]);
-            blocks.push(in_order.iter().map(|&term| (self.terms[term], *scale)));
-            let own = in_order.iter().flat_map(|&term| &all[term * outputs..][..outputs]);
-            omega.extend(own.map(|weight| weight / scale));
+            blocks.push(in_order.iter().map(|&term| (self.terms[term], self.scales[term])));
+            for &term in &in_order {
+                omega
+                    .extend(all[term * outputs..][..outputs].iter().map(|weight| weight / self.scales[term]));
+            }
             self.blocks.push(vec![t]);
         }
         (self.state.blocks, self.state.omega) = (blocks, omega);

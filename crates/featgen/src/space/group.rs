@@ -329,7 +329,7 @@ impl FeatureSpace for GroupSpace<'_> {
         let square = |g: usize| members(g) as f64 / self.weight.squared(self.groups.size(g));
         let most = (0..self.groups.len()).map(square).fold(0.0, f64::max);
         let largest_group = (0..self.groups.len()).map(members).max().unwrap_or(0);
-        Ok(Precision::of_groups(self.inputs.largest()? * most.sqrt(), largest_group))
+        Ok(Precision::of_groups(self.inputs.radius()? * most.sqrt(), largest_group))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Members> {
@@ -341,6 +341,7 @@ impl FeatureSpace for GroupSpace<'_> {
             size: size as usize,
             features: present.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
             scale: self.weight.scale(size),
+            column_scales: self.inputs.scales_at(present.iter().map(|&p| p as usize)),
             range: None,
         })
     }
@@ -351,7 +352,12 @@ impl FeatureSpace for GroupSpace<'_> {
 
     fn settings(&self) -> Settings {
         let Groups { members, ends, sizes, names, .. } = &self.groups;
-        grouped(self.groups.len(), digest((members, ends, sizes, names)), self.weight)
+        let settings = grouped(self.groups.len(), digest((members, ends, sizes, names)), self.weight);
+        settings.into_iter().chain(self.inputs.scale_setting()).collect()
+    }
+
+    fn suggested_cost(&self, features: usize, weights: Option<&[f64]>) -> Result<Option<f64>> {
+        self.inputs.suggested_cost(features, weights)
     }
 
     fn footprint(&self, selected: usize, outputs: usize, _threads: usize) -> Footprint {

@@ -75,11 +75,12 @@ impl FeatureSpace for LinearSpace<'_> {
     }
 
     fn precision(&self) -> Result<Precision> {
-        Ok(Precision::of_features(self.inputs.largest()?))
+        Ok(Precision::of_features(self.inputs.radius()?))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Members> {
-        Members::alone(candidate)
+        let alone = Members::alone(candidate)?;
+        Ok(Members { column_scales: self.inputs.scales_of(&alone.features), ..alone })
     }
 
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {
@@ -87,11 +88,11 @@ impl FeatureSpace for LinearSpace<'_> {
     }
 
     fn settings(&self) -> Settings {
-        vec![("space", "linear".into())]
+        [("space", "linear".into())].into_iter().chain(self.inputs.scale_setting()).collect()
     }
 
-    fn mean_square(&self, weights: Option<&[f64]>) -> Result<Option<f64>> {
-        self.inputs.mean_square(weights).map(Some)
+    fn suggested_cost(&self, features: usize, weights: Option<&[f64]>) -> Result<Option<f64>> {
+        self.inputs.suggested_cost(features, weights)
     }
 
     fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {

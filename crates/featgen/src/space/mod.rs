@@ -11,6 +11,7 @@ mod linear;
 mod poly;
 mod products;
 mod ranked;
+mod scale;
 pub mod spec;
 mod topb;
 mod tree;
@@ -29,6 +30,7 @@ pub use inputs::Inputs;
 pub use linear::LinearSpace;
 pub use poly::PolySpace;
 pub use products::ProductSpace;
+pub use scale::{Scale, Scaling};
 pub use spec::SpaceSpec;
 use topb::Tops;
 pub use topb::{Scored, TopB};
@@ -62,16 +64,31 @@ pub struct Members {
     pub features: Vec<Feature>,
     /// `1 / eta`: its columns count times this, and so does its score (math: section 5, group weights).
     pub scale: f64,
+    /// What the column of each feature counts times besides; empty where that is 1.
+    pub column_scales: Vec<f64>,
     /// Where it makes a curve over one input: the values of the input that occur.
     pub range: Option<[f64; 2]>,
 }
 
+impl Default for Members {
+    /// No features; they would count once.
+    fn default() -> Self {
+        Self { name: None, size: 1, features: Vec::new(), scale: 1.0, column_scales: Vec::new(), range: None }
+    }
+}
+
 impl Members {
+    /// What the column of each feature counts times, all in all.
+    pub(crate) fn scales(&self) -> Vec<f64> {
+        let own = |k: usize| self.column_scales.get(k).copied().unwrap_or(1.0);
+        (0..self.features.len()).map(|k| self.scale * own(k)).collect()
+    }
+
     /// A candidate that is a single feature.
     fn alone(candidate: &Candidate) -> Result<Self> {
         match candidate {
             Candidate::Feature(feature) => {
-                Ok(Self { name: None, size: 1, features: vec![feature.clone()], scale: 1.0, range: None })
+                Ok(Self { name: None, size: 1, features: vec![feature.clone()], ..Self::default() })
             }
             Candidate::Group(g) => Err(Error::Data(format!("no group {g} in a space of single features"))),
         }
@@ -114,9 +131,9 @@ pub trait FeatureSpace: Send + Sync {
     /// with the same settings must propose the same: a [checkpoint](crate::Machine::checkpoint) goes on only in such a one.
     fn settings(&self) -> Settings;
 
-    /// The mean, over instances that count as often as `weights` say, of the squared length of all of an instance's features, which
-    /// the default cost goes by; `None` if that is not known. May read all values once.
-    fn mean_square(&self, _weights: Option<&[f64]>) -> Result<Option<f64>> {
+    /// A cost that suits a ridge fit of so many candidates in the units of the space, on instances that count as often as `weights`
+    /// say; `None` if none is known. May read all values once.
+    fn suggested_cost(&self, _features: usize, _weights: Option<&[f64]>) -> Result<Option<f64>> {
         Ok(None)
     }
 

@@ -476,7 +476,7 @@ impl FeatureSpace for TreeSpace<'_> {
         let square = |node: &Node| members(node) as f64 / self.weight.squared(node.size);
         let most = candidates().map(square).fold(0.0, f64::max);
         let largest_group = candidates().map(members).max().unwrap_or(0);
-        Ok(Precision::of_groups(self.inputs.largest()? * most.sqrt(), largest_group))
+        Ok(Precision::of_groups(self.inputs.radius()? * most.sqrt(), largest_group))
     }
 
     fn group(&self, candidate: &Candidate) -> Result<Members> {
@@ -489,6 +489,7 @@ impl FeatureSpace for TreeSpace<'_> {
             size: node.size as usize,
             features: positions.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
             scale: self.weight.scale(node.size),
+            column_scales: self.inputs.scales_at(positions.iter().map(|&p| p as usize)),
             range: None,
         })
     }
@@ -501,7 +502,12 @@ impl FeatureSpace for TreeSpace<'_> {
         let Tree { order, nodes, names, .. } = &self.tree;
         let mut settings = grouped(self.tree.len(), digest((order, nodes, names)), self.weight);
         settings.push(("tree", String::new()));
+        settings.extend(self.inputs.scale_setting());
         settings
+    }
+
+    fn suggested_cost(&self, features: usize, weights: Option<&[f64]>) -> Result<Option<f64>> {
+        self.inputs.suggested_cost(features, weights)
     }
 
     fn footprint(&self, selected: usize, outputs: usize, _threads: usize) -> Footprint {

@@ -50,17 +50,17 @@ impl Fitting<'_> {
         let rows = self.space.data().rows();
         let totals: Vec<f64> =
             gain.curvature.chunks_exact(rows).map(|d| ordered::sum(rows, |i| d[i])).collect();
-        let made: Vec<(f64, Vec<Operator>)> = fresh
+        let made: Vec<(Vec<f64>, Vec<Operator>)> = fresh
             .iter()
             .map(|scored| {
                 let group = self.space.group(&scored.item)?;
-                Ok((group.scale, self.space.generate(&group.features)?))
+                Ok((group.scales(), self.space.generate(&group.features)?))
             })
             .collect::<Result<_>>()?;
-        let measured = |(scale, columns): &(f64, Vec<Operator>)| {
+        let measured = |(scales, columns): &(Vec<f64>, Vec<Operator>)| {
             let outputs = v.chunks_exact(rows).zip(gain.curvature.chunks_exact(rows)).zip(&totals);
             let one = |((v, d), &total): ((&[f64], &[f64]), &f64)| {
-                Block { columns, scale: *scale, d, total: if gain.intercept { total } else { 0.0 } }.gain(v)
+                Block { columns, scales, d, total: if gain.intercept { total } else { 0.0 } }.gain(v)
             };
             outputs.map(one).sum::<f64>()
         };
@@ -74,7 +74,8 @@ impl Fitting<'_> {
 /// The columns of a candidate and the curvature of one output.
 struct Block<'a> {
     columns: &'a [Operator],
-    scale: f64,
+    /// What each column counts times.
+    scales: &'a [f64],
     d: &'a [f64],
     /// The sum of the curvature where an intercept follows the columns, else 0.
     total: f64,
@@ -106,19 +107,21 @@ impl Block<'_> {
     }
 
     fn transpose(&self, v: &[f64]) -> Vec<f64> {
-        self.columns.iter().flat_map(|x| x.transpose(v)).map(|c| self.scale * c).collect()
+        let sums = self.columns.iter().flat_map(|x| x.transpose(v));
+        sums.zip(self.scales).map(|(c, scale)| scale * c).collect()
     }
 
     /// `(I + H) w`.
     fn hessian(&self, w: &[f64]) -> Vec<f64> {
         let mut f = vec![0.0; self.d.len()];
-        let mut rest = w;
+        let scaled: Vec<f64> = w.iter().zip(self.scales).map(|(w, scale)| w * scale).collect();
+        let mut rest = scaled.as_slice();
         for operator in self.columns {
             let (own, after) = rest.split_at(operator.width());
             operator.apply(own, &mut f);
             rest = after;
         }
-        f.iter_mut().zip(self.d).for_each(|(f, d)| *f *= self.scale * d);
+        f.iter_mut().zip(self.d).for_each(|(f, d)| *f *= d);
         if self.total > 0.0 {
             let mean = f.iter().sum::<f64>() / self.total;
             kernels::add_scaled(-mean, self.d, &mut f);

@@ -210,6 +210,7 @@ impl FeatureSpace for AdditiveSpace<'_> {
             features,
             scale: 1.0,
             range,
+            column_scales: Vec::new(),
         })
     }
 

@@ -227,6 +227,10 @@ impl SpaceSpec {
         match &self.grouping {
             Some(grouping) => grouping.build(inputs).map(|(space, omitted)| Built { space, omitted }),
             None => {
+                if inputs.is_scaled() && self.kind.makes != Makes::Inputs {
+                    let reason = format!("the space {} weighs what it makes by itself", self.kind.name);
+                    return Err(Error::parameter("scale", reason));
+                }
                 let space = (self.kind.build)(self, inputs, counts)?;
                 Ok(Built { space, omitted: Omitted::default() })
             }
