@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::apg::Apg;
+use super::model::SumOfNorms;
 use super::newton::Newton;
 use super::{Cache, Goal, Outcome, Problem, State, Subproblem};
 
@@ -10,7 +11,7 @@ use super::{Cache, Goal, Outcome, Problem, State, Subproblem};
 pub(crate) const WIDEST: usize = 1 << 13;
 
 pub(super) struct Auto {
-    newton: Newton,
+    newton: Newton<SumOfNorms>,
     apg: Apg,
 }
 

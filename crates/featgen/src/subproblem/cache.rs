@@ -223,6 +223,25 @@ impl Cache {
         (8 * v.len() <= self.rows).then(|| columns.par_iter().with_min_len(16).map(one).collect())
     }
 
+    /// `sum_i h_i x_ij^2` of every column.
+    pub(super) fn square_sums(&self, h: &[f64]) -> Vec<f64> {
+        match &self.columns {
+            Columns::Dense(columns) => {
+                columns.par_iter().map(|x| square_sum(x.iter().copied().enumerate(), h)).collect()
+            }
+            Columns::Sparse(columns) => {
+                let one = |c: &SparseColumn| {
+                    square_sum(c.rows.iter().zip(&c.values).map(|(&i, &x)| (i as usize, x)), h)
+                };
+                columns.par_iter().with_min_len(16).map(one).collect()
+            }
+            Columns::Operators(operators) => {
+                let parts: Vec<Vec<f64>> = operators.par_iter().map(|x| x.squares(h)).collect();
+                parts.concat()
+            }
+        }
+    }
+
     /// `X' v`.
     pub fn transpose(&self, v: &[f64]) -> Vec<f64> {
         match &self.columns {
@@ -244,6 +263,11 @@ impl Cache {
             }
         }
     }
+}
+
+/// `sum_i h_i x_i^2`.
+fn square_sum(entries: impl Iterator<Item = (usize, f64)>, h: &[f64]) -> f64 {
+    entries.fold(0.0, |sum, (i, x)| sum + h[i] * x * x)
 }
 
 /// Whether that many columns with that many values together are best kept dense.

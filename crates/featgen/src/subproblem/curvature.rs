@@ -1,5 +1,6 @@
-//! `H = X' D X` over the cached columns, in the form that suits them: a matrix, or, where columns are tables of levels and
-//! many, the tables themselves over the rows that have curvature. With a hinge these are few: the badly served.
+//! `H = X' D X` over the cached columns, in the form that suits them: a matrix; where columns are tables of levels and many, the
+//! tables themselves over the rows that have curvature (with a hinge these are few: the badly served); or, where columns are too
+//! many for a matrix, the columns as they are cached.
 
 use std::borrow::Cow;
 
@@ -13,8 +14,10 @@ use crate::operator::Operator;
 pub(super) enum Curvature {
     /// Every entry is known.
     Matrix(Gram),
-    /// Only products with it are.
+    /// Only products with it are: of tables.
     Implicit(Implicit),
+    /// Only products with it are: of the cached columns, whose matrix would be too large.
+    Wide(Wide),
 }
 
 /// Tables up to this number of columns are written down.
@@ -27,10 +30,11 @@ impl Default for Curvature {
 }
 
 impl Curvature {
-    /// Brings it up to the columns of `cache` and the weights `h`.
-    pub(super) fn update(&mut self, cache: &Cache, h: &[f64]) {
+    /// Brings it up to the columns of `cache` and the weights `h`. It is a matrix only where columns are not more than `widest`.
+    pub(super) fn update(&mut self, cache: &Cache, h: &[f64], widest: usize) {
         match cache.operators().filter(|_| cache.has_tables() && cache.len() > WIDEST_TABLES) {
             Some(operators) => *self = Self::Implicit(Implicit::new(operators, h)),
+            None if cache.len() > widest => *self = Self::Wide(Wide::new(cache, h)),
             None => self.matrix_mut().update(cache, h),
         }
     }
@@ -46,12 +50,12 @@ impl Curvature {
     }
 
     fn matrix_mut(&mut self) -> &mut Gram {
-        if let Self::Implicit(_) = self {
+        if self.matrix().is_none() {
             *self = Self::default();
         }
         match self {
             Self::Matrix(gram) => gram,
-            Self::Implicit(_) => unreachable!("it was just replaced"),
+            Self::Implicit(_) | Self::Wide(_) => unreachable!("it was just replaced"),
         }
     }
 
@@ -59,7 +63,7 @@ impl Curvature {
     pub(super) fn matrix(&self) -> Option<&Gram> {
         match self {
             Self::Matrix(gram) => Some(gram),
-            Self::Implicit(_) => None,
+            Self::Implicit(_) | Self::Wide(_) => None,
         }
     }
 
@@ -73,6 +77,7 @@ impl Curvature {
         match self {
             Self::Matrix(gram) => gram.weights(),
             Self::Implicit(implicit) => &implicit.weights,
+            Self::Wide(wide) => &wide.weights,
         }
     }
 
@@ -81,14 +86,20 @@ impl Curvature {
         match self {
             Self::Matrix(gram) => gram.sums(),
             Self::Implicit(implicit) => &implicit.sums,
+            Self::Wide(wide) => &wide.sums,
         }
     }
 
-    /// `H w`.
-    pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
+    /// `H w`, for the columns of `cache` that it was last brought up to.
+    pub(super) fn apply(&self, cache: &Cache, w: &[f64]) -> Vec<f64> {
         match self {
             Self::Matrix(gram) => gram.apply(w),
             Self::Implicit(implicit) => implicit.apply(w),
+            Self::Wide(wide) => {
+                let mut f = cache.apply(w);
+                f.iter_mut().zip(&wide.weights).for_each(|(f, h)| *f *= h);
+                cache.transpose(&f)
+            }
         }
     }
 
@@ -97,7 +108,21 @@ impl Curvature {
         match self {
             Self::Matrix(gram) => gram.column(j)[j],
             Self::Implicit(implicit) => implicit.diagonal[j],
+            Self::Wide(wide) => wide.diagonal[j],
         }
+    }
+}
+
+/// What products with the cached columns do not say of themselves.
+pub(super) struct Wide {
+    weights: Vec<f64>,
+    sums: Vec<f64>,
+    diagonal: Vec<f64>,
+}
+
+impl Wide {
+    fn new(cache: &Cache, h: &[f64]) -> Self {
+        Self { weights: h.to_vec(), sums: cache.transpose(h), diagonal: cache.square_sums(h) }
     }
 }
 

@@ -30,7 +30,8 @@ impl Eliminated {
         let total = if constant { ordered::sum_over([h], |[h]| h) } else { 0.0 };
         let of_kept = |r: usize| match curvature.matrix() {
             Some(gram) => gram.column(r).to_vec(),
-            None => curvature.apply(&(0..width).map(|j| f64::from(u8::from(j == r))).collect::<Vec<f64>>()),
+            None => curvature
+                .apply(problem.cache, &(0..width).map(|j| f64::from(u8::from(j == r))).collect::<Vec<f64>>()),
         };
         let mut products: Vec<Vec<f64>> = Vec::new();
         if constant {

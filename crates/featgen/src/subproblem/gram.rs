@@ -38,6 +38,9 @@ const ROWS: usize = 512;
 /// Columns of the result that one task computes.
 const TILE: usize = 32;
 
+/// Columns whose products with a vector one task computes.
+const APPLIED: usize = 128;
+
 impl Gram {
     /// The weights that the matrix belongs to.
     pub(super) fn weights(&self) -> &[f64] {
@@ -56,13 +59,18 @@ impl Gram {
     /// `H w`.
     pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.width];
-        let fours = self.width / 4 * 4;
-        for j in (0..fours).step_by(4) {
-            let four = [self.column(j), self.column(j + 1), self.column(j + 2), self.column(j + 3)];
-            out[j..j + 4].copy_from_slice(&kernels::dot4(four, w));
-        }
-        for j in fours..self.width {
-            out[j] = kernels::dot(self.column(j), w);
+        let part = |(c, out): (usize, &mut [f64])| {
+            let column = |j: usize| self.column(c * APPLIED + j);
+            let (fours, rest) = out.as_chunks_mut::<4>();
+            for (j, four) in fours.iter_mut().enumerate() {
+                *four = kernels::dot4(std::array::from_fn(|k| column(4 * j + k)), w);
+            }
+            let done = 4 * fours.len();
+            rest.iter_mut().enumerate().for_each(|(j, out)| *out = kernels::dot(column(done + j), w));
+        };
+        match self.width > APPLIED {
+            true => out.par_chunks_mut(APPLIED).enumerate().for_each(part),
+            false => part((0, &mut out)),
         }
         out
     }

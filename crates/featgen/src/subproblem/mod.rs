@@ -14,10 +14,13 @@ mod cache;
 mod curvature;
 mod eliminate;
 mod gram;
+#[cfg_attr(not(test), expect(dead_code, reason = "the machine is to call it"))]
+pub(crate) mod ksupport;
 mod model;
 mod moreau;
 mod newton;
 mod removal;
+mod system;
 
 pub(crate) use auto::WIDEST;
 use std::borrow::Cow;
@@ -242,7 +245,7 @@ pub static ALL: &[SolverSpec] = &[
         name: "newton",
         help: "Newton's method: few steps, for up to some thousand features",
         first_order: false,
-        make: || Box::new(newton::Newton::default()),
+        make: || Box::new(newton::Newton::<model::SumOfNorms>::default()),
     },
     SolverSpec {
         name: "apg",

@@ -10,16 +10,18 @@
 
 use std::ops::Range;
 
-use faer::linalg::solvers::Solve;
-use faer::{Mat, MatRef, Side};
+use faer::{MatRef, Side};
 
 use super::curvature::Curvature;
 use super::eliminate::Eliminated;
-use super::{Blocks, norm};
+use super::newton::Regulariser;
+use super::system::{self, System};
+use super::{Blocks, Cache, norm};
 use crate::kernels;
 
 /// The quadratic: gradient and curvature at `omega`, with the free weights eliminated.
 pub(super) struct Quadratic<'a> {
+    pub(super) cache: &'a Cache,
     /// Of every output: outputs have no curvature in common.
     pub(super) curvature: &'a [Curvature],
     pub(super) blocks: &'a Blocks,
@@ -29,11 +31,32 @@ pub(super) struct Quadratic<'a> {
     pub(super) eliminated: &'a [Eliminated],
 }
 
+/// `1/2 (sum_h ||x_h||)^2`: few blocks share the weights.
+#[derive(Default)]
+pub(super) struct SumOfNorms;
+
+impl Regulariser for SumOfNorms {
+    fn value(&self, blocks: &Blocks, x: &[f64]) -> f64 {
+        let size = blocks.norm(x);
+        0.5 * size * size
+    }
+
+    fn gap(&self, blocks: &Blocks, x: &[f64], c: &[f64]) -> f64 {
+        blocks.gap(x, c)
+    }
+
+    fn minimise(&self, model: Quadratic<'_>, omega: &[f64], gap: f64) -> Vec<f64> {
+        let mut minimiser = Minimiser::new(model, omega);
+        minimiser.run(gap);
+        minimiser.x
+    }
+}
+
 /// Where the minimisation stands.
-pub(super) struct Minimiser<'a> {
+struct Minimiser<'a> {
     quadratic: Quadratic<'a>,
     /// The weights, per coordinate.
-    pub(super) x: Vec<f64>,
+    x: Vec<f64>,
     /// `c - H (x - omega)` per cached column: the negative gradient of the quadratic at x.
     residual: Vec<f64>,
     norms: Vec<f64>,
@@ -52,26 +75,20 @@ enum Shape {
 /// A block that is not zero, and its coordinates.
 type Live = (usize, Range<usize>);
 
-/// How much of the error, as the preconditioner measures it, conjugate gradients leave.
-const SOLVED: f64 = 1e-6;
-
-/// The same where a product costs a pass over rows: there, more steps are cheaper than exact ones.
-const ROUGHLY_SOLVED: f64 = 1e-2;
-
-/// Newton systems up to this width are factorised when conjugate gradients take long.
-const WIDEST_FACTOR: usize = 2000;
+/// Rounds that a minimiser may take.
+const ROUNDS: usize = 30;
 
 /// Blocks up to this width are decomposed.
 const WIDEST_SPECTRUM: usize = 128;
 
 impl Quadratic<'_> {
     /// `H w`.
-    fn apply(&self, w: &[f64]) -> Vec<f64> {
+    pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
         let mut all = Vec::with_capacity(w.len());
         for ((curvature, eliminated), w) in
             self.curvature.iter().zip(self.eliminated).zip(w.chunks_exact(self.width().max(1)))
         {
-            let mut out = curvature.apply(w);
+            let mut out = curvature.apply(self.cache, w);
             for (p, part) in &eliminated.rows {
                 kernels::add_scaled(-kernels::dot(p, w) * part, p, &mut out);
             }
@@ -81,7 +98,7 @@ impl Quadratic<'_> {
     }
 
     /// Number of cached columns.
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         self.curvature[0].width()
     }
 
@@ -229,7 +246,7 @@ fn secular_root(g: &[f64], values: &[f64], rest: f64) -> f64 {
 }
 
 impl<'a> Minimiser<'a> {
-    pub(super) fn new(quadratic: Quadratic<'a>, omega: &[f64]) -> Self {
+    fn new(quadratic: Quadratic<'a>, omega: &[f64]) -> Self {
         Self {
             x: omega.to_vec(),
             residual: quadratic.c.to_vec(),
@@ -239,11 +256,11 @@ impl<'a> Minimiser<'a> {
         }
     }
 
-    /// Minimises until the model's own duality gap is at most `gap`, or `rounds` have passed.
-    pub(super) fn run(&mut self, gap: f64, rounds: usize) {
+    /// Minimises until the model's own duality gap is at most `gap`, or all rounds have passed.
+    fn run(&mut self, gap: f64) {
         // While no block is zero, a Newton step alone may do.
         let mut smooth = self.norms.iter().all(|&norm| norm > 0.0);
-        for _ in 0..rounds {
+        for _ in 0..ROUNDS {
             if !std::mem::take(&mut smooth) {
                 self.sweep();
                 if self.gap() <= gap {
@@ -292,7 +309,7 @@ impl<'a> Minimiser<'a> {
                 gradient[k] = pull - total / self.norms[*h] * self.x[k];
             }
         }
-        let direction = self.solve(&live, total, gradient);
+        let direction = self.system(&live, total).solve(gradient, |width| width / 8 + 8);
         let moved = self.quadratic.apply(&blocks.gather(&direction, width));
         let step = self.line_search(&live, total, &direction, &moved);
         if step == 0.0 {
@@ -305,98 +322,20 @@ impl<'a> Minimiser<'a> {
         }
     }
 
-    /// Solves `(H + regulariser's Hessian) d = r` on the live blocks: by conjugate gradients while that is cheaper than
-    /// a factorisation, else, if not too wide, by one.
-    fn solve(&self, live: &[Live], total: f64, r: Vec<f64>) -> Vec<f64> {
-        let width: usize = live.iter().map(|(_, range)| range.len()).sum();
-        let factor = width <= WIDEST_FACTOR && self.quadratic.has_matrix();
-        let (d, solved) = self.iterate(live, total, r.clone(), if factor { width / 8 + 8 } else { 500 });
-        if solved || !factor {
-            return d;
-        }
-        self.factorise(live, total, &r).unwrap_or(d)
-    }
-
-    /// Conjugate gradients, preconditioned by the diagonal. Says whether they got there.
-    fn iterate(&self, live: &[Live], total: f64, mut r: Vec<f64>, most: usize) -> (Vec<f64>, bool) {
-        let mut scale = vec![0.0; r.len()];
+    /// The Newton system on the live blocks: turning one costs the sum of all lengths over its own, lengthening them costs what the
+    /// sum grows.
+    fn system(&self, live: &[Live], total: f64) -> System<'_> {
+        let mut units = vec![0.0; self.x.len()];
         for (h, range) in live {
-            for k in range.clone() {
-                let along = self.x[k] / self.norms[*h];
-                let curve = total / self.norms[*h] * (1.0 - along * along) + along * along;
-                scale[k] = 1.0 / (self.quadratic.diagonal(k) + curve);
-            }
+            range.clone().for_each(|k| units[k] = self.x[k] / self.norms[*h]);
         }
-        let precondition = |r: &[f64]| r.iter().zip(&scale).map(|(r, s)| r * s).collect::<Vec<f64>>();
-        let mut d = vec![0.0; r.len()];
-        let mut s = precondition(&r);
-        let mut direction = s.clone();
-        let mut rho: f64 = kernels::dot(&r, &s);
-        let enough = if self.quadratic.has_matrix() { SOLVED } else { ROUGHLY_SOLVED } * rho;
-        for _ in 0..most {
-            if rho <= enough {
-                return (d, true);
-            }
-            let image = self.hessian(live, total, &direction);
-            let curvature = kernels::dot(&direction, &image);
-            if curvature <= 0.0 {
-                break;
-            }
-            let step = rho / curvature;
-            kernels::add_scaled(step, &direction, &mut d);
-            kernels::add_scaled(-step, &image, &mut r);
-            s = precondition(&r);
-            let next = kernels::dot(&r, &s);
-            let keep = next / rho;
-            direction.iter_mut().zip(&s).for_each(|(d, s)| *d = s + keep * *d);
-            rho = next;
-        }
-        (d, rho <= enough)
-    }
-
-    /// Cholesky, with just enough on the diagonal to survive rounding; `None` if even so it fails, or without a matrix.
-    fn factorise(&self, live: &[Live], total: f64, r: &[f64]) -> Option<Vec<f64>> {
-        let at: Vec<(usize, usize)> =
-            live.iter().flat_map(|(h, range)| range.clone().map(|k| (*h, k))).collect();
-        let mut matrix = Mat::zeros(at.len(), at.len());
-        for (j, &(h, l)) in at.iter().enumerate() {
-            let curvature = self.quadratic.row(l);
-            // Only the lower triangle is read.
-            for (i, &(g, k)) in at.iter().enumerate().skip(j) {
-                let unit = (self.x[k] / self.norms[g]) * (self.x[l] / self.norms[h]);
-                let turn =
-                    if g == h { total / self.norms[g] * (f64::from(u8::from(k == l)) - unit) } else { 0.0 };
-                matrix[(i, j)] = curvature(k) + unit + turn;
-            }
-        }
-        // In parts of each entry, not of all: columns may be of very different sizes.
-        let more = 1.0 + 1e-15 * at.len() as f64;
-        (0..at.len()).for_each(|i| matrix[(i, i)] *= more);
-        let factor = matrix.llt(Side::Lower).ok()?;
-        let mut solution = Mat::from_fn(at.len(), 1, |i, _| r[at[i].1]);
-        factor.solve_in_place(&mut solution);
-        let mut d = vec![0.0; r.len()];
-        at.iter().enumerate().for_each(|(i, (_, k))| d[*k] = solution[(i, 0)]);
-        Some(d)
-    }
-
-    /// `(H + Hessian of 1/2 (sum ||x_h||)^2) d` on the live blocks.
-    fn hessian(&self, live: &[Live], total: f64, d: &[f64]) -> Vec<f64> {
-        let (blocks, width) = (self.quadratic.blocks, self.quadratic.width());
-        let image = self.quadratic.apply(&blocks.gather(d, width));
-        let along = |h: usize, range: &Range<usize>| {
-            kernels::dot(&self.x[range.clone()], &d[range.clone()]) / self.norms[h]
+        let block = |(h, range): &(usize, Range<usize>)| system::Live {
+            range: range.clone(),
+            across: total / self.norms[*h],
+            along: 0.0,
         };
-        let sum: f64 = live.iter().map(|(h, range)| along(*h, range)).sum();
-        let mut out = vec![0.0; d.len()];
-        for (h, range) in live {
-            let (length, along) = (self.norms[*h], along(*h, range));
-            for k in range.clone() {
-                let unit = self.x[k] / length;
-                out[k] = blocks.pull(k, &image, width) + unit * sum + total / length * (d[k] - unit * along);
-            }
-        }
-        out
+        let live = live.iter().map(block).collect();
+        System { quadratic: &self.quadratic, live, units, share: 1.0 }
     }
 
     /// The longest of 1, 1/2, 1/4 ... that lowers the model enough; 0 if none does.

@@ -4,22 +4,43 @@ use std::borrow::Cow;
 
 use super::curvature::Curvature;
 use super::eliminate::Eliminated;
-use super::model::{Minimiser, Quadratic};
-use super::{Cache, Goal, Outcome, Problem, State, Subproblem, removal};
+use super::model::Quadratic;
+use super::{Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, removal};
 use crate::kernels;
 
+/// What keeps weights small: half the square of a norm of the blocks' lengths.
+pub(super) trait Regulariser {
+    /// Half the square, at weights `x`.
+    fn value(&self, blocks: &Blocks, x: &[f64]) -> f64;
+
+    /// How far weights `x` are from the optimum, at most, where the objective's negative gradient per cached column is `c`. By
+    /// Fenchel's inequality that is half the square of the norm of x and of the dual norm of c, less their product.
+    fn gap(&self, blocks: &Blocks, x: &[f64], c: &[f64]) -> f64;
+
+    /// Minimises a quadratic model and this together, from `omega`, until their own duality gap is at most `gap` or that takes
+    /// too long.
+    fn minimise(&self, model: Quadratic<'_>, omega: &[f64], gap: f64) -> Vec<f64>;
+}
+
 /// Keeps the curvature of every output from round to round.
-#[derive(Default)]
-pub(super) struct Newton {
+pub(super) struct Newton<R> {
+    regulariser: R,
     curvature: Vec<Curvature>,
+    /// Cached columns, those of every output counted, up to which the curvature is a matrix.
+    widest: usize,
+    most_steps: usize,
+}
+
+impl<R: Default> Default for Newton<R> {
+    fn default() -> Self {
+        Self { regulariser: R::default(), curvature: Vec::new(), widest: usize::MAX, most_steps: MAX_STEPS }
+    }
 }
 
 /// How much of the gap a step's model leaves: smaller costs more in the model, larger costs more steps.
 const MODEL_PART: f64 = 0.05;
 
-/// Rounds that the model's minimiser may take.
-const MODEL_ROUNDS: usize = 30;
-
+/// Steps that a solver may take, if nothing else is said.
 const MAX_STEPS: usize = 200;
 
 /// Gradients are followed instead of computed afresh only for gaps well above the rounding that this adds.
@@ -47,17 +68,16 @@ struct Step {
     df: Vec<f64>,
 }
 
-impl Subproblem for Newton {
+impl<R: Regulariser + Send> Subproblem for Newton<R> {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
         self.curvature.resize_with(problem.objective.outputs(), Curvature::default);
         let mut last = None;
         for iterations in 0.. {
             let point = self.point(problem, state, last.filter(|_| goal.gap >= FOLLOW_ABOVE));
-            let size = state.blocks.norm(&state.omega);
-            let objective = point.value + 0.5 * size * size;
-            let gap = state.blocks.gap(&state.omega, &point.c);
+            let objective = point.value + self.regulariser.value(&state.blocks, &state.omega);
+            let gap = self.regulariser.gap(&state.blocks, &state.omega, &point.c);
             let outcome = Outcome { objective, gap: gap / objective.max(f64::MIN_POSITIVE), iterations };
-            if outcome.gap <= goal.gap || iterations == MAX_STEPS || goal.interrupted() {
+            if outcome.gap <= goal.gap || iterations == self.most_steps || goal.interrupted() {
                 return outcome;
             }
             last = self.step(problem, state, point, objective, gap);
@@ -71,8 +91,13 @@ impl Subproblem for Newton {
     fn removal_costs(&mut self, problem: &Problem<'_>, state: &State, units: &[Vec<usize>]) -> Vec<f64> {
         let d = problem.free.decision(&state.f, &state.free);
         let eliminated = self.model(problem, &d);
-        let quadratic =
-            Quadratic { curvature: &self.curvature, blocks: &state.blocks, c: &[], eliminated: &eliminated };
+        let quadratic = Quadratic {
+            cache: problem.cache,
+            curvature: &self.curvature,
+            blocks: &state.blocks,
+            c: &[],
+            eliminated: &eliminated,
+        };
         removal::costs(&quadratic, &state.omega, units)
     }
 
@@ -91,7 +116,17 @@ impl Subproblem for Newton {
     }
 }
 
-impl Newton {
+impl<R: Regulariser> Newton<R> {
+    /// With curvature as a matrix while it is not wider than that, and at most so many steps.
+    pub(super) fn new(regulariser: R, widest: usize, most_steps: usize) -> Self {
+        Self { regulariser, curvature: Vec::new(), widest, most_steps }
+    }
+
+    /// What it minimises beside the objective.
+    pub(super) fn regulariser(&self) -> &R {
+        &self.regulariser
+    }
+
     /// Minimises over the free weights with the others as they are, and evaluates there.
     fn point(&self, problem: &Problem<'_>, state: &mut State, last: Option<Step>) -> Point {
         problem.free.fit(problem.objective, &state.f, &mut state.free);
@@ -123,7 +158,7 @@ impl Newton {
                 }
             }
             let mut moved = problem.cache.transpose_few(&rest)?;
-            let image = curvature.apply(&dw[k * width..(k + 1) * width]);
+            let image = curvature.apply(problem.cache, &dw[k * width..(k + 1) * width]);
             let mut c: Vec<f64> = (0..width).map(|j| from.c[k * width + j] - image[j]).collect();
             let each = problem.free.width();
             eliminated[k].subtract_image(&dfree[k * each..(k + 1) * each], &mut c);
@@ -138,8 +173,9 @@ impl Newton {
         let mut h = vec![0.0; d.len()];
         problem.objective.curvature(d, &mut h);
         self.curvature.resize_with(problem.objective.outputs(), Curvature::default);
+        let widest = self.widest;
         for (curvature, h) in self.curvature.iter_mut().zip(h.chunks_exact(problem.cache.rows())) {
-            curvature.update(problem.cache, h);
+            curvature.update(problem.cache, h, widest);
         }
         self.curvature.iter().map(|curvature| Eliminated::new(problem, curvature)).collect()
     }
@@ -156,22 +192,21 @@ impl Newton {
         let width = problem.cache.len();
         let eliminated = self.model(problem, &from.d);
         let quadratic = Quadratic {
+            cache: problem.cache,
             curvature: &self.curvature,
             blocks: &state.blocks,
             c: &from.c,
             eliminated: &eliminated,
         };
-        let mut minimiser = Minimiser::new(quadratic, &state.omega);
-        minimiser.run(MODEL_PART * gap, MODEL_ROUNDS);
-        let x = minimiser.x;
+        let x = self.regulariser.minimise(quadratic, &state.omega, MODEL_PART * gap);
 
         let change: Vec<f64> = x.iter().zip(&state.omega).map(|(x, w)| x - w).collect();
         let mut dw = state.blocks.gather(&change, width);
         let mut df = problem.apply(&dw);
         let follow = |(dw, eliminated): (&[f64], &Eliminated)| eliminated.follow(dw);
         let dfree: Vec<f64> = dw.chunks_exact(width.max(1)).zip(&eliminated).flat_map(follow).collect();
-        let (before, after) = (state.blocks.norm(&state.omega), state.blocks.norm(&x));
-        let slope = -kernels::dot(&from.c, &dw) + 0.5 * (after * after - before * before);
+        let value = |x: &[f64]| self.regulariser.value(&state.blocks, x);
+        let slope = -kernels::dot(&from.c, &dw) + (value(&x) - value(&state.omega));
         if slope >= 0.0 {
             return None;
         }
@@ -179,12 +214,11 @@ impl Newton {
         while t > 1e-10 {
             let f: Vec<f64> = state.f.iter().zip(&df).map(|(f, d)| f + t * d).collect();
             let free: Vec<f64> = state.free.iter().zip(&dfree).map(|(at, d)| at + t * d).collect();
-            let value = problem.objective.value(&problem.free.decision(&f, &free));
+            let loss = problem.objective.value(&problem.free.decision(&f, &free));
             // A full step lands on the target exactly, zeros included.
             let part = |((w, d), x): ((&f64, &f64), &f64)| if t == 1.0 { *x } else { w + t * d };
             let omega: Vec<f64> = state.omega.iter().zip(&change).zip(&x).map(part).collect();
-            let size = state.blocks.norm(&omega);
-            if value + 0.5 * size * size <= objective + 1e-4 * t * slope {
+            if loss + value(&omega) <= objective + 1e-4 * t * slope {
                 if t < 1.0 {
                     dw.iter_mut().for_each(|d| *d *= t);
                     df.iter_mut().for_each(|d| *d *= t);

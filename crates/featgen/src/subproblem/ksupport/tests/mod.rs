@@ -1,0 +1,4 @@
+mod agreement;
+mod edges;
+mod norm;
+mod relax;

@@ -1,0 +1,140 @@
+//! The linear system of a Newton step on a quadratic model: `(H + the regulariser's second derivative) d = r`.
+//!
+//! Where weights are not zero, the second derivative of half a squared norm of lengths has three parts: what it costs to turn a
+//! block, what it costs to lengthen one alone, and what it costs to lengthen all together.
+
+use std::ops::Range;
+
+use faer::linalg::solvers::Solve;
+use faer::{Mat, Side};
+
+use super::model::Quadratic;
+use crate::kernels;
+
+/// The system on blocks that are not zero; all others stay where they are.
+pub(super) struct System<'a> {
+    pub(super) quadratic: &'a Quadratic<'a>,
+    /// The blocks.
+    pub(super) live: Vec<Live>,
+    /// The direction of each block, or 0 where its curvature is the same in all directions.
+    pub(super) units: Vec<f64>,
+    /// The curvature along all these directions at once.
+    pub(super) share: f64,
+}
+
+/// A block that is not zero.
+#[derive(Clone)]
+pub(super) struct Live {
+    /// Its coordinates.
+    pub(super) range: Range<usize>,
+    /// The curvature across its direction.
+    pub(super) across: f64,
+    /// The curvature along its direction, beside what all have in common.
+    pub(super) along: f64,
+}
+
+/// How much of the error, as the preconditioner measures it, conjugate gradients leave.
+const SOLVED: f64 = 1e-6;
+
+/// The same where a product costs a pass over rows: there, more steps are cheaper than exact ones.
+const ROUGHLY_SOLVED: f64 = 1e-2;
+
+/// Systems up to this width are factorised when conjugate gradients take long.
+const WIDEST_FACTOR: usize = 2000;
+
+impl System<'_> {
+    /// The solution: by conjugate gradients while that is cheaper than a factorisation, which is for as many steps as `patience`
+    /// makes of the width; else, if not too wide, by one.
+    pub(super) fn solve(&self, r: Vec<f64>, patience: impl Fn(usize) -> usize) -> Vec<f64> {
+        let width: usize = self.live.iter().map(|block| block.range.len()).sum();
+        let factor = width <= WIDEST_FACTOR && self.quadratic.has_matrix();
+        let (d, solved) = self.iterate(r.clone(), if factor { patience(width) } else { 500 });
+        if solved || !factor {
+            return d;
+        }
+        self.factorise(&r).unwrap_or(d)
+    }
+
+    /// Conjugate gradients, preconditioned by the diagonal. Says whether they got there.
+    fn iterate(&self, mut r: Vec<f64>, most: usize) -> (Vec<f64>, bool) {
+        let mut scale = vec![0.0; r.len()];
+        for Live { range, across, along } in &self.live {
+            for k in range.clone() {
+                let square = self.units[k] * self.units[k];
+                let curve = across * (1.0 - square) + (self.share + along) * square;
+                scale[k] = 1.0 / (self.quadratic.diagonal(k) + curve);
+            }
+        }
+        let precondition = |r: &[f64]| r.iter().zip(&scale).map(|(r, s)| r * s).collect::<Vec<f64>>();
+        let mut d = vec![0.0; r.len()];
+        let mut s = precondition(&r);
+        let mut direction = s.clone();
+        let mut rho: f64 = kernels::dot(&r, &s);
+        let enough = if self.quadratic.has_matrix() { SOLVED } else { ROUGHLY_SOLVED } * rho;
+        for _ in 0..most {
+            if rho <= enough {
+                return (d, true);
+            }
+            let image = self.apply(&direction);
+            let curvature = kernels::dot(&direction, &image);
+            if curvature <= 0.0 {
+                break;
+            }
+            let step = rho / curvature;
+            kernels::add_scaled(step, &direction, &mut d);
+            kernels::add_scaled(-step, &image, &mut r);
+            s = precondition(&r);
+            let next = kernels::dot(&r, &s);
+            let keep = next / rho;
+            direction.iter_mut().zip(&s).for_each(|(d, s)| *d = s + keep * *d);
+            rho = next;
+        }
+        (d, rho <= enough)
+    }
+
+    /// The matrix of the system times `d`.
+    pub(super) fn apply(&self, d: &[f64]) -> Vec<f64> {
+        let (blocks, width) = (self.quadratic.blocks, self.quadratic.width());
+        let image = self.quadratic.apply(&blocks.gather(d, width));
+        let along = |range: &Range<usize>| kernels::dot(&self.units[range.clone()], &d[range.clone()]);
+        let sum = self.share * self.live.iter().map(|block| along(&block.range)).sum::<f64>();
+        let mut out = vec![0.0; d.len()];
+        for block in &self.live {
+            let length = along(&block.range);
+            let sum = sum + block.along * length;
+            for k in block.range.clone() {
+                let unit = self.units[k];
+                out[k] = blocks.pull(k, &image, width) + unit * sum + block.across * (d[k] - unit * length);
+            }
+        }
+        out
+    }
+
+    /// Cholesky, with just enough on the diagonal to survive rounding; `None` if even so it fails.
+    fn factorise(&self, r: &[f64]) -> Option<Vec<f64>> {
+        let parts = self.live.iter().enumerate();
+        let at: Vec<(usize, usize)> =
+            parts.flat_map(|(h, block)| block.range.clone().map(move |k| (h, k))).collect();
+        let mut matrix = Mat::zeros(at.len(), at.len());
+        for (j, &(h, l)) in at.iter().enumerate() {
+            let curvature = self.quadratic.row(l);
+            // Only the lower triangle is read.
+            for (i, &(g, k)) in at.iter().enumerate().skip(j) {
+                let unit = self.units[k] * self.units[l];
+                let Live { across, along, .. } = self.live[g];
+                let own =
+                    if g == h { across * (f64::from(u8::from(k == l)) - unit) + along * unit } else { 0.0 };
+                matrix[(i, j)] = curvature(k) + self.share * unit + own;
+            }
+        }
+        // In parts of each entry, not of all: columns may be of very different sizes.
+        let more = 1.0 + 1e-15 * at.len() as f64;
+        (0..at.len()).for_each(|i| matrix[(i, i)] *= more);
+        let factor = matrix.llt(Side::Lower).ok()?;
+        let mut solution = Mat::from_fn(at.len(), 1, |i, _| r[at[i].1]);
+        factor.solve_in_place(&mut solution);
+        let mut d = vec![0.0; r.len()];
+        at.iter().enumerate().for_each(|(i, (_, k))| d[*k] = solution[(i, 0)]);
+        Some(d)
+    }
+}
