@@ -58,5 +58,7 @@ def losses_for(*outputs: str) -> tuple[str, ...]:
 #: What each loss is for.
 LOSS_HELP: dict[str, str] = {name.replace("-", "_"): help for name, _, help in _SAID["losses"]}
 SOLVERS: list[str] = _SAID["solvers"]
+SELECTS: list[str] = _SAID["selects"]
+SCALINGS: list[str] = _SAID["scalings"]
 GROUP_WEIGHTS: list[str] = _SAID["group_weights"]
 TREE_FORMATS: list[str] = _SAID["tree_formats"]

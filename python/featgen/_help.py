@@ -13,13 +13,24 @@ PARAMETERS = """
     Parameters
     ----------
     n_features : int, default=None
-        Stop with exactly this many features (groups, where there are groups). If the optimum for this C holds fewer, C
-        is doubled until that many carry weight; ``C_`` has the value used.
+        Stop with exactly this many features (groups, where there are groups).
     budget : int, default=None
         Features (groups) added per round: the paper's B. Fewer is more exact and slower. None means 10 or, with
         ``n_features``, a tenth of it, but at least 1 and at most 50.
-    C : float, default=10.0
-        Weight of the loss.
+    C : float, default=None
+        Weight of the loss. None means, where features are chosen by gain, ``0.01 * sqrt(n_samples / n_features)`` with scaled
+        columns and 100 divided by the mean squared length of a sample without; else 10. ``C_`` has the value used.
+    select : {"best", "paper"}, default=None
+        How features are chosen: "best" by what they gain, with exchange and a ridge fit on the chosen; "paper" by the rounds of
+        the paper, which come to a certified gap to the optimum at a given C. There, if the optimum holds fewer than
+        ``n_features``, C is doubled until that many carry weight. None means "best" with ``n_features`` but without ``gap``,
+        else "paper".
+    exchange : int, default=None
+        With ``select="best"``: at most this many times are chosen features exchanged for others. None means 15.
+    scale : {"auto", "std", "max", "none"}, default=None
+        What columns are divided by when they are weighed against each other: "std" is their standard deviation, "max" their
+        largest absolute value, "auto" the standard deviation and more for columns of few values. Weights are given, and models
+        applied, in the units of the data. None means "auto" where columns or groups of them are chosen by gain, else "none".
 {losses}    keep : list of int or str, default=None
         Columns that are always in the model, by index or by name: not penalised, and not counted among ``n_features``.
         Features are selected among the others, for what these leave unexplained.

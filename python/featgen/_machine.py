@@ -67,7 +67,10 @@ class Machine(Selection, BaseEstimator):
         self,
         n_features: int | None = None,
         budget: int | None = None,
-        C: float = 10.0,
+        C: float | None = None,
+        select: str | None = None,
+        exchange: int | None = None,
+        scale: str | None = None,
         keep: Any = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
@@ -86,6 +89,9 @@ class Machine(Selection, BaseEstimator):
         self.n_features = n_features
         self.budget = budget
         self.C = C
+        self.select = select
+        self.exchange = exchange
+        self.scale = scale
         self.keep = keep
         self.space = space
         self.groups = groups

@@ -13,7 +13,7 @@ from joblib import cpu_count, effective_n_jobs
 
 from . import spaces
 from ._checks import given, integer, one_of, path, real, share, truth
-from ._described import LOSSES, SOLVERS
+from ._described import LOSSES, SCALINGS, SELECTS, SOLVERS
 
 
 def options(estimator: Any) -> dict[str, Any]:
@@ -21,7 +21,10 @@ def options(estimator: Any) -> dict[str, Any]:
     return {
         "n_features": integer("n_features", estimator.n_features),
         "budget": integer("budget", estimator.budget),
-        "cost": real("C", given("C", estimator.C)),
+        "cost": real("C", estimator.C),
+        "select": None if estimator.select is None else one_of("select", estimator.select, SELECTS),
+        "exchange": integer("exchange", estimator.exchange),
+        "scale": None if estimator.scale is None else one_of("scale", estimator.scale, SCALINGS),
         **_loss(estimator),
         "max_rounds": integer("max_rounds", estimator.max_rounds),
         "tol": real("tol", estimator.tol),
@@ -67,6 +70,9 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
     kept = facts["parameters"]
     names = (
         "n_features",
+        "select",
+        "exchange",
+        "scale",
         "budget",
         "fit_intercept",
         "max_rounds",
@@ -87,7 +93,12 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
     if facts["kept"]:
         parameters["keep"] = [i for i, _, _ in facts["kept"]]
     losses = {engine: name for name, (engine, _) in LOSSES.items()}
-    return {"C": facts["asked_cost"], "loss": losses[facts["loss"]], **parameters, **_space_from(facts, kept)}
+    by_default = facts["select"] == "best" and kept.get("cost") is None
+    if facts["select"] == "paper" and parameters.get("n_features") is not None and parameters.get("gap") is None:
+        # Older files say nothing of it, for there was no choice.
+        parameters["select"] = "paper"
+    cost = None if by_default else facts["asked_cost"]
+    return {"C": cost, "loss": losses[facts["loss"]], **parameters, **_space_from(facts, kept)}
 
 
 def _space_from(facts: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:

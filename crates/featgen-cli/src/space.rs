@@ -3,7 +3,7 @@
 use featgen::data::{Columns, Dataset};
 use featgen::machine::Select;
 use featgen::space::spec::{Built, Omitted, Value};
-use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, Scale, Scaling, SpaceSpec};
+use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, Scale, SpaceSpec};
 use featgen::{Context, Result};
 
 use crate::args::LearningArgs;
@@ -46,9 +46,8 @@ pub(crate) fn scale(
     columns: &dyn Columns,
     data: &Dataset,
 ) -> Result<Option<Scale>> {
-    let scaling = args.scaling(select)?;
-    let made = || Scale::new(scaling, &Inputs::called(columns, &data.names), data.labels.weights());
-    (scaling != Scaling::None).then(made).transpose()
+    let inputs = Inputs::called(columns, &data.names);
+    args.spec()?.scale(args.scaling(), select, &inputs, data.labels.weights())
 }
 
 impl Chosen<'_> {

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     let model = machine
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
-    let model = chosen.describe(model);
+    let model = chosen.describe(model).with_scaling(args.learning.scaling());
     let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
     progress.finish();
 

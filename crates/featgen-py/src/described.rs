@@ -1,5 +1,7 @@
 //! What the engine says of itself: spaces with their parameters, and what else is chosen by name.
 
+use featgen::machine::Select;
+use featgen::space::Scaling;
 use featgen::space::spec::{self, Kind, Makes, Parameter, Range, Value};
 use featgen::{objective, subproblem};
 use pyo3::prelude::*;
@@ -17,6 +19,8 @@ pub(crate) fn describe(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         objective::ALL.iter().map(|loss| (loss.name, format!("{:?}", loss.output).to_lowercase(), loss.help));
     all.set_item("losses", losses.collect::<Vec<_>>())?;
     all.set_item("solvers", names(subproblem::ALL.iter().map(|solver| solver.name)))?;
+    all.set_item("selects", names(Select::ALL.iter().map(|select| select.name())))?;
+    all.set_item("scalings", names(Scaling::ALL.iter().map(|scaling| scaling.name())))?;
     all.set_item("group_weights", names(spec::GROUP_WEIGHTS.iter().map(|choice| choice.name)))?;
     let formats = spec::TREE_FORMATS.iter().filter(|choice| choice.value.is_some());
     all.set_item("tree_formats", names(formats.map(|choice| choice.name)))?;

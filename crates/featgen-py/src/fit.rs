@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use featgen::data::{ClassWeights, Columns, Except, Labels, Names};
-use featgen::machine::Observer;
+use featgen::machine::{Observer, Select};
 use featgen::model::Round;
 use featgen::objective::{Kept, LossSpec};
-use featgen::space::Inputs;
+use featgen::space::{Inputs, Scaling};
 use featgen::{Context, Error, Machine};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
@@ -31,7 +31,10 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub(crate) struct Options {
     n_features: Option<usize>,
     budget: Option<usize>,
-    cost: f64,
+    cost: Option<f64>,
+    select: Option<String>,
+    exchange: Option<usize>,
+    scale: Option<String>,
     loss: String,
     delta: Option<f64>,
     fit_intercept: bool,
@@ -84,7 +87,7 @@ pub(crate) fn fit<'py>(
     let interrupted = Arc::new(AtomicBool::new(false));
     // Its threads end with the run: nothing is left behind that a fork would break.
     let context = Context::new().threads(options.threads).interrupt(Arc::clone(&interrupted));
-    let text = target.text;
+    let (text, scaling) = (target.text, options.scale.as_deref().and_then(Scaling::find));
     let mut machine = options.machine().map_err(raise)?.context(&context);
     machine = match target.weights.clone() {
         Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
@@ -113,6 +116,8 @@ pub(crate) fn fit<'py>(
                 let inputs = Inputs::called(columns, &names).context(&context);
                 move || {
                     let mut reporter = Reporter { report, replies, not_saved: false };
+                    let scale = spec.scale(scaling, machine.select_in_use()?, &inputs, counts)?;
+                    let inputs = scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale));
                     let space = spec.build(inputs, counts)?.space;
                     machine.fit_observed(&*space, labels, &mut reporter)
                 }
@@ -122,7 +127,7 @@ pub(crate) fn fit<'py>(
             let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
             match (model, broken_off) {
                 (Ok(model), broken_off) => {
-                    let model = space::describe(&spec, model);
+                    let model = space::describe(&spec, model).with_scaling(scaling);
                     let model = featgen::Model { classes_are_text: text, ..model };
                     Ok((Model::new(model), broken_off))
                 }
@@ -239,13 +244,21 @@ impl Options {
 
     fn machine(&self) -> featgen::Result<Machine> {
         let mut machine = Machine::new()
-            .cost(self.cost)
             .loss(self.loss()?)
             .shift(self.fit_intercept)
             .inner_tol(self.inner_tol)
             .solver(&self.solver);
         if let Some(features) = self.n_features {
             machine = machine.features(features);
+        }
+        if let Some(cost) = self.cost {
+            machine = machine.cost(cost);
+        }
+        if let Some(select) = self.select.as_deref().and_then(Select::find) {
+            machine = machine.select(select);
+        }
+        if let Some(steps) = self.exchange {
+            machine = machine.exchange(steps);
         }
         if let Some(budget) = self.budget {
             machine = machine.budget(budget);

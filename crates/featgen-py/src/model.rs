@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
 use featgen::feature::Feature;
+use featgen::machine::Select;
 use featgen::model::{Certificate, Fit, Round, Term, Truth, Weighing};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -75,6 +76,7 @@ impl Model {
         facts.set_item("budget", model.budget)?;
         facts.set_item("cost", model.cost)?;
         facts.set_item("asked_cost", model.asked_cost)?;
+        facts.set_item("select", model.select.name())?;
         facts.set_item("output", format!("{:?}", model.output).to_lowercase())?;
         facts.set_item("intercept", model.bias.0.iter().map(|b| 0.0 - b).collect::<Vec<f64>>())?;
         facts.set_item("kept", kept(model))?;
@@ -250,6 +252,10 @@ fn parameters<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Bound<'p
     let dict = PyDict::new(py);
     let Some(given) = &model.parameters else { return Ok(dict) };
     dict.set_item("n_features", given.features)?;
+    dict.set_item("select", given.select.map(Select::name))?;
+    dict.set_item("exchange", given.exchange)?;
+    dict.set_item("cost", given.cost)?;
+    dict.set_item("scale", &given.scale)?;
     dict.set_item("budget", given.budget)?;
     dict.set_item("max_rounds", given.max_rounds)?;
     dict.set_item("tol", given.tol)?;

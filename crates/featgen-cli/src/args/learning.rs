@@ -8,7 +8,6 @@ use clap::Args;
 use featgen::data::ClassWeights;
 use featgen::machine::Select;
 use featgen::objective::{self, Loss, LossSpec};
-use featgen::space::spec::Makes;
 use featgen::space::{Scaling, SpaceSpec};
 use featgen::{Error, Machine, subproblem};
 
@@ -137,11 +136,9 @@ impl LearningArgs {
         }
     }
 
-    /// How columns are weighed, where features are chosen in that way.
-    pub(crate) fn scaling(&self, select: Select) -> Result<Scaling, Error> {
-        let over_columns = self.spec()?.kind().makes == Makes::Inputs;
-        let otherwise = if select == Select::Best && over_columns { Scaling::Auto } else { Scaling::None };
-        Ok(self.scale.as_deref().and_then(Scaling::find).unwrap_or(otherwise))
+    /// How columns are to be weighed, if that was asked for.
+    pub(crate) fn scaling(&self) -> Option<Scaling> {
+        self.scale.as_deref().and_then(Scaling::find)
     }
 
     /// The loss that is asked for; without one, labels must be two classes.

@@ -60,6 +60,7 @@ impl Run<'_> {
             budget: self.plan.budget,
             cost: self.schedule.cost,
             asked_cost: self.fitting.cost,
+            select: self.plan.select,
             debias: self.fitting.machine.debias,
             bias,
             kept: self.kept_terms(kept),

@@ -260,6 +260,11 @@ impl Machine {
     pub(super) fn parameters(&self, classes: &[String]) -> Parameters {
         Parameters {
             features: self.features,
+            select: self.select,
+            exchange: self.exchange,
+            cost: self.cost,
+            // Only the caller knows how a space was described.
+            scale: None,
             budget: self.budget,
             max_rounds: self.max_rounds,
             tol: self.tol,
@@ -276,7 +281,6 @@ impl Machine {
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
             class_weights: self.class_weights.weighing(classes),
-            // Only the caller knows how a space was described.
             groups: None,
             only: None,
         }

@@ -20,8 +20,9 @@ pub use predict::{Decisions, Predictor};
 pub use scores::{Scores, Tally, Truth};
 
 use crate::feature::Feature;
-use crate::machine::Stop;
+use crate::machine::{Select, Stop};
 use crate::objective::Output;
+use crate::space::Scaling;
 
 /// A fitted model: the decision value of an instance is `sum over terms of weight * feature - bias`, and the same of columns that
 /// are kept; with several outputs there is one for each.
@@ -51,6 +52,9 @@ pub struct Model {
     pub budget: usize,
     /// The cost (C) that the objective belongs to.
     pub cost: f64,
+    /// How its features were chosen.
+    #[serde(default = "paper", skip_serializing_if = "is_paper")]
+    pub select: Select,
     /// The cost asked for; less than [`cost`](Self::cost) if it was raised for the sake of a number of features.
     pub asked_cost: f64,
     /// The cost of the final l2 refit, if there was one.
@@ -208,6 +212,15 @@ pub struct Selected<'a> {
     pub terms: Vec<&'a Term>,
 }
 
+/// How features were chosen before there was a choice.
+fn paper() -> Select {
+    Select::Paper
+}
+
+fn is_paper(select: &Select) -> bool {
+    *select == Select::Paper
+}
+
 /// One round: a point of the path of feature counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
@@ -302,6 +315,14 @@ impl Model {
     pub fn with_description(mut self, groups: Option<GivenGroups>, only: Option<Vec<u64>>) -> Self {
         if let Some(parameters) = &mut self.parameters {
             (parameters.groups, parameters.only) = (groups, only);
+        }
+        self
+    }
+
+    /// Notes how columns are weighed, as it was asked for.
+    pub fn with_scaling(mut self, scaling: Option<Scaling>) -> Self {
+        if let Some(parameters) = &mut self.parameters {
+            parameters.scale = scaling.map(|scaling| scaling.name().to_owned());
         }
         self
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine::Select;
+
 /// The parameters of a run as the user gave them; those left to featgen are absent. Cost, loss and space are parts of the
 /// [`Model`](super::Model) itself. What changes no result, such as the number of threads, is not kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,6 +13,18 @@ pub struct Parameters {
     /// The number of features asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<usize>,
+    /// How features are chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub select: Option<Select>,
+    /// Most exchanges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<usize>,
+    /// The cost; absent where it was left to featgen, and in older files, where it is the cost asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// How columns are weighed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<String>,
     /// Features per round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<usize>,

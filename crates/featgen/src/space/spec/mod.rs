@@ -20,8 +20,9 @@ pub(super) use curves::{LEVELS, POWER, SIGMA};
 pub use grouping::{Choice, GROUP_WEIGHTS, GroupSource, Grouping, Omitted, Shape, TREE_FORMATS, choose};
 pub use parameter::{Parameter, Range, Value};
 
-use super::{FeatureSpace, Inputs, Settings};
+use super::{FeatureSpace, Inputs, Scale, Scaling, Settings};
 use crate::error::{Error, Result};
+use crate::machine::Select;
 
 /// All kinds of space, in the order in which users see them.
 pub static ALL: &[&Kind] = &[
@@ -214,6 +215,22 @@ impl SpaceSpec {
             Some((parameter.id, value.to_string()))
         });
         [("space", self.kind.name.to_owned())].into_iter().chain(numbers).collect()
+    }
+
+    /// How the columns of these inputs are weighed, if they are to be: as asked for, or by [`Scaling::Auto`] where columns, or groups
+    /// of them, are chosen by gain.
+    pub fn scale(
+        &self,
+        asked: Option<Scaling>,
+        select: Select,
+        inputs: &Inputs<'_>,
+        weights: Option<&[f64]>,
+    ) -> Result<Option<Scale>> {
+        let by_itself = select == Select::Best && self.kind.makes == Makes::Inputs;
+        let scaling = asked.unwrap_or(if by_itself { Scaling::Auto } else { Scaling::None });
+        let context = inputs.given_context().cloned().unwrap_or_default();
+        let made = || context.run(|| Scale::new(scaling, inputs, weights))?;
+        (scaling != Scaling::None).then(made).transpose()
     }
 
     /// The space over these inputs, made on the threads of their context. Where instances count several times or not at all,
