@@ -4,6 +4,7 @@ mod common;
 
 use common::{Loss, Storage};
 use featgen::data::Labels;
+use featgen::machine::Select;
 use featgen::model::Seconds;
 use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
@@ -52,6 +53,13 @@ fn squared_hinge() {
 #[test]
 fn logistic() {
     same_on_any_number_of_threads(Loss::Logistic, |machine| machine.features(30).budget(10));
+}
+
+#[test]
+fn by_the_rounds_of_the_paper() {
+    same_on_any_number_of_threads(Loss::Logistic, |machine| {
+        machine.select(Select::Paper).features(30).budget(10)
+    });
 }
 
 #[test]

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::best::Exchange;
-use super::params::{Machine, Plan};
+use super::params::{Machine, Plan, Select};
 use super::schedule::Schedule;
 use crate::data::{ClassWeights, Labels};
 use crate::digest::digest;
@@ -78,6 +78,7 @@ struct Rules {
     tol: f64,
     gap: Option<f64>,
     features: Option<usize>,
+    select: Select,
 }
 
 /// Where a run is, but for its arrays.
@@ -148,6 +149,7 @@ impl Checkpoint {
                 tol: plan.tol,
                 gap: machine.gap,
                 features: machine.features,
+                select: plan.select,
             },
         };
         let file = match std::fs::read(path) {
@@ -368,7 +370,9 @@ impl Rules {
         // Where a number of features is wanted, the gap also decides how exactly some problems are solved.
         let narrower = self.gap.zip(other.gap).is_some_and(|(new, old)| new < old) && self.features.is_none();
         if self.features != other.features {
-            let more = self.features.zip(other.features).is_some_and(|(new, old)| new > old);
+            // Where features are chosen by gain, bounds are about that number of them, and some may have been exchanged.
+            let paper = self.select == Select::Paper;
+            let more = paper && self.features.zip(other.features).is_some_and(|(new, old)| new > old);
             if !more || progress.cut {
                 let text = |k: Option<usize>| k.map(|k| k.to_string());
                 let reason = option("features", text(other.features), text(self.features))?;
