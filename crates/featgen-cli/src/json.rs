@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use featgen::Model;
 use featgen::data::Dataset;
+use featgen::machine::Select;
 use featgen::machine::Stop;
 use featgen::model::{Certificate, PerOutput, Scores};
 use featgen::objective::Output;
@@ -16,6 +17,7 @@ use crate::predict;
 pub(crate) struct Report<'a> {
     objective: f64,
     cost: f64,
+    select: Select,
     lower_bound: f64,
     gap: f64,
     bias: &'a PerOutput,
@@ -238,6 +240,7 @@ impl<'a> Report<'a> {
         Self {
             objective: model.certificate.objective,
             cost: model.cost,
+            select: model.select,
             lower_bound: model.certificate.lower_bound,
             gap: model.certificate.gap(),
             bias: &model.bias,

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use featgen::Model;
 use featgen::data::Labels;
+use featgen::machine::Select;
 use featgen::model::{Fit, KeptTerm, MOST_ALIASES, Scores, Selected, Term};
 use featgen::objective::Output;
 use featgen::space::Feature;
@@ -200,16 +201,31 @@ pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::R
         line(out, style, "kept", &model.kept.iter().map(one).collect::<Vec<_>>().join(", "))?;
     }
     line(out, style, "stopped", model.stopped.explain())?;
+    line(out, style, "objective", &certified(model))
+}
+
+/// A bound further than this from the objective says next to nothing.
+const TELLING: f64 = 0.5;
+
+/// The objective, and what is proven of it.
+fn certified(model: &Model) -> String {
     let certificate = &model.certificate;
-    let text = format!(
-        "{}, no selection can be below {}: within {} of the optimum over all {} {}s",
-        short(certificate.objective),
-        short(certificate.lower_bound),
-        small_percent(certificate.gap()),
-        count(model.training.candidates),
-        unit(model)
-    );
-    line(out, style, "objective", &text)
+    let (objective, bound) = (short(certificate.objective), short(certificate.lower_bound));
+    let (gap, all) = (small_percent(certificate.gap()), count(model.training.candidates));
+    let (chosen, unit) = (plural(model.count(), unit(model)), unit(model));
+    match model.select {
+        Select::Paper => {
+            format!(
+                "{objective}, no selection can be below {bound}: within {gap} of the optimum over all {all} {unit}s"
+            )
+        }
+        Select::Best if certificate.gap() <= TELLING => {
+            format!("{objective}, no {chosen} of all {all} can be below {bound}: within {gap} of the best")
+        }
+        Select::Best => format!(
+            "{objective}; no {chosen} of all {all} can be below {bound}, a bound that says more the smaller the cost"
+        ),
+    }
 }
 
 /// How much was selected; of groups also how many features that makes.

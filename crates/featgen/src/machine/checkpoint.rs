@@ -134,6 +134,7 @@ impl Checkpoint {
         plan: &Plan,
         space: &dyn FeatureSpace,
         labels: &Labels,
+        cost: f64,
     ) -> Result<(Self, Option<Saved>)> {
         let here = |reason: Reason| Error::input(path.display().to_string().as_str(), reason);
         files::check_writable(path)?;
@@ -143,7 +144,7 @@ impl Checkpoint {
         let mut made = Made {
             program: PROGRAM.to_owned(),
             data: Data::of(space, machine, labels),
-            settings: settings(machine, plan, space),
+            settings: settings(machine, plan, space, cost),
             rules: Rules {
                 max_rounds: plan.max_rounds,
                 tol: plan.tol,
@@ -289,15 +290,14 @@ impl Data {
 }
 
 /// What the machine and the space were told, other than when to stop. A final refit changes no round.
-fn settings(machine: &Machine, plan: &Plan, space: &dyn FeatureSpace) -> Vec<(String, String)> {
+fn settings(machine: &Machine, plan: &Plan, space: &dyn FeatureSpace, cost: f64) -> Vec<(String, String)> {
     let mut all = vec![
         ("loss", machine.loss_in_use().name().to_owned()),
-        ("select", plan.select.name().to_owned()),
+        ("cost", cost.to_string()),
         ("budget", plan.budget.to_string()),
         ("solver", machine.solver.clone()),
         ("inner-tol", machine.inner_tol.to_string()),
     ];
-    all.extend(machine.cost.map(|cost| ("cost", cost.to_string())));
     all.extend(machine.exchange.map(|steps| ("exchange", steps.to_string())));
     all.extend(machine.loss_in_use().settings());
     all.extend(machine.inner_decrease.map(|decrease| ("inner-decrease", decrease.to_string())));
@@ -381,6 +381,10 @@ impl Rules {
                     false => reason,
                 });
             }
+        }
+        if self.select != other.select {
+            let name = |select: Select| Some(select.name().to_owned());
+            return option("select", name(other.select), name(self.select));
         }
         if self.gap != other.gap && !narrower {
             let reason = option("gap", shown(other.gap), shown(self.gap))?;

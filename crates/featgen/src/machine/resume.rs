@@ -18,7 +18,8 @@ impl Run<'_> {
     pub(super) fn open_checkpoint(&mut self, observer: &mut dyn Observer) -> Result<Option<Checkpoint>> {
         let (machine, space) = (self.fitting.machine, self.fitting.space);
         let Some(path) = &machine.checkpoint else { return Ok(None) };
-        let opened = Checkpoint::open(path, machine, &self.plan, space, self.fitting.labels);
+        let opened =
+            Checkpoint::open(path, machine, &self.plan, space, self.fitting.labels, self.fitting.cost);
         // A run that is to end before it began needs none; but one that is there has a model that is not known yet.
         if opened.is_err() && self.fitting.is_interrupted() && !path.exists() {
             return Ok(None);

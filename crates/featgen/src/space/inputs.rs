@@ -26,6 +26,9 @@ pub struct Inputs<'a> {
 /// Sums whose squares stay finite with room to spare.
 pub(super) const LARGEST_SUM: f64 = 1e140;
 
+/// Adds what some rows contribute to the sums of some columns.
+type AddBlock<'a> = dyn Fn(&dyn RowBlocks, Range<usize>, Range<usize>, &mut [f64]) + Sync + 'a;
+
 /// Columns whose sums are held together for a fingerprint.
 const TOGETHER: usize = 1 << 16;
 
@@ -356,11 +359,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// What `add` adds up over blocks of rows.
-    fn by_blocks(
-        &self,
-        v: Residuals<'_>,
-        add: &(dyn Fn(&dyn RowBlocks, Range<usize>, Range<usize>, &mut [f64]) + Sync),
-    ) -> Result<Option<Vec<f64>>> {
+    fn by_blocks(&self, v: Residuals<'_>, add: &AddBlock<'_>) -> Result<Option<Vec<f64>>> {
         let Some(blocks) = self.columns.by_blocks() else { return Ok(None) };
         let (rows, batch) = (self.rows(), self.columns.batch());
         let starts = (0..rows).step_by(blocks.block());
