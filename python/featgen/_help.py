@@ -23,8 +23,7 @@ PARAMETERS = """
     select : {"best", "paper"}, default=None
         How features are chosen: "best" by what they gain, with exchange and a ridge fit on the chosen; "paper" by the rounds of
         the paper, which come to a certified gap to the optimum at a given C. There, if the optimum holds fewer than
-        ``n_features``, C is doubled until that many carry weight. None means "best" with ``n_features`` but without ``gap``,
-        else "paper".
+        ``n_features``, C is doubled until that many carry weight. None means "paper".
     exchange : int, default=None
         With ``select="best"``: at most this many times are chosen features exchanged for others. None means 15.
     scale : {"auto", "std", "max", "none"}, default=None

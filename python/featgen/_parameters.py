@@ -94,9 +94,6 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
         parameters["keep"] = [i for i, _, _ in facts["kept"]]
     losses = {engine: name for name, (engine, _) in LOSSES.items()}
     by_default = facts["select"] == "best" and kept.get("cost") is None
-    if facts["select"] == "paper" and parameters.get("n_features") is not None and parameters.get("gap") is None:
-        # Older files say nothing of it, for there was no choice.
-        parameters["select"] = "paper"
     cost = None if by_default else facts["asked_cost"]
     return {"C": cost, "loss": losses[facts["loss"]], **parameters, **_space_from(facts, kept)}
 

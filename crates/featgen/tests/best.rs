@@ -59,7 +59,13 @@ fn chosen(model: &Model) -> Vec<u64> {
 fn ridge(machine: &Machine, data: &Planted, set: &[usize], labels: &Labels) -> f64 {
     let columns = set.iter().map(|&j| data.columns[j].clone()).collect();
     let some = Planted { columns, labels: data.labels.clone() };
-    let machine = machine.clone().features(set.len()).exchange(0).budget(set.len()).inner_tol(1e-9);
+    let machine = machine
+        .clone()
+        .select(Select::Best)
+        .features(set.len())
+        .exchange(0)
+        .budget(set.len())
+        .inner_tol(1e-9);
     machine.fit(&LinearSpace::over(&some.storage()), labels).unwrap().certificate.objective
 }
 
@@ -89,7 +95,12 @@ fn chosen_sets_are_near_the_best() {
             let all: Vec<f64> = sets(9, 3).iter().map(|set| ridge(&machine, &data, set, &labels)).collect();
             let best = all.iter().copied().fold(f64::INFINITY, f64::min);
             let storage = data.storage();
-            let model = machine.clone().features(3).fit(&LinearSpace::over(&storage), &labels).unwrap();
+            let model = machine
+                .clone()
+                .select(Select::Best)
+                .features(3)
+                .fit(&LinearSpace::over(&storage), &labels)
+                .unwrap();
             let certificate = &model.certificate;
             assert_eq!((model.count(), model.stopped), (3, Stop::Features), "{name} {seed}");
             assert!(certificate.objective >= (1.0 - 1e-6) * best, "{name} {seed}: below the best");
@@ -113,7 +124,13 @@ fn points_of_the_path_are_ridge_fits() {
     let loss = objective::by_name("squared-hinge").unwrap();
     let (labels, storage) = (data.labels(&*loss), data.storage());
     let machine = Machine::new().cost(0.3);
-    let model = machine.clone().features(8).budget(2).fit(&LinearSpace::over(&storage), &labels).unwrap();
+    let model = machine
+        .clone()
+        .select(Select::Best)
+        .features(8)
+        .budget(2)
+        .fit(&LinearSpace::over(&storage), &labels)
+        .unwrap();
     for count in [2, 4, 6, 8] {
         let point = model.at(count).unwrap();
         let set: Vec<usize> = chosen(&point).iter().map(|&id| id as usize).collect();
@@ -140,7 +157,7 @@ fn units_do_not_matter() {
             let storage = data.storage();
             let scale = Scale::new(scaling, &Inputs::over(&storage), None).unwrap();
             let space = LinearSpace::from(Inputs::over(&storage).scaled(&scale));
-            Machine::new().features(5).fit(&space, &labels).unwrap()
+            Machine::new().select(Select::Best).features(5).fit(&space, &labels).unwrap()
         };
         let (model, other) = (fit(&plain), fit(&strange));
         assert_eq!(chosen(&model), [0, 1, 2, 3, 4]);
@@ -168,7 +185,13 @@ fn groups_and_products_are_chosen_by_gain() {
     let mut groups = Groups::over(&inputs).unwrap();
     (0..20).for_each(|g| groups.push(&inputs, None, [2 * g, 2 * g + 1]).unwrap());
     let space = GroupSpace::new(inputs, groups, GroupWeight::None).unwrap();
-    let model = Machine::new().loss(Arc::clone(&loss)).cost(1.0).features(2).fit(&space, &labels).unwrap();
+    let model = Machine::new()
+        .loss(Arc::clone(&loss))
+        .cost(1.0)
+        .select(Select::Best)
+        .features(2)
+        .fit(&space, &labels)
+        .unwrap();
     assert_eq!(model.count(), 2);
     let mut names: Vec<String> =
         model.selected_groups().iter().map(|group| group.group.name.clone()).collect();
@@ -179,7 +202,8 @@ fn groups_and_products_are_chosen_by_gain() {
     let planted = Planted { columns: data.columns.clone(), labels: product };
     let labels = planted.labels(&*loss);
     let space = PolySpace::new(Inputs::over(&storage), 1.0, 1.0).unwrap();
-    let model = Machine::new().loss(loss).cost(1.0).features(1).fit(&space, &labels).unwrap();
+    let model =
+        Machine::new().loss(loss).cost(1.0).select(Select::Best).features(1).fit(&space, &labels).unwrap();
     assert_eq!(model.selected()[0].feature.inputs(), [7, 31]);
 }
 
@@ -200,7 +224,8 @@ fn strange_wishes() {
     let mut more = Planted { columns: data.columns.clone(), labels: data.labels.clone() };
     more.columns.extend([vec![7.0; 30], vec![0.0; 30], data.columns[0].clone()]);
     let storage = more.storage();
-    let model = Machine::new().features(50).fit(&LinearSpace::over(&storage), &labels).unwrap();
+    let model =
+        Machine::new().select(Select::Best).features(50).fit(&LinearSpace::over(&storage), &labels).unwrap();
     assert_eq!((model.count(), model.stopped), (6, Stop::Exhausted));
     assert!(!chosen(&model).contains(&5) && !chosen(&model).contains(&6));
     assert_eq!(storage.len(), 8);

@@ -56,10 +56,9 @@ fn logistic() {
 }
 
 #[test]
-fn by_the_rounds_of_the_paper() {
-    same_on_any_number_of_threads(Loss::Logistic, |machine| {
-        machine.select(Select::Paper).features(30).budget(10)
-    });
+fn chosen_by_gain() {
+    same_on_any_number_of_threads(Loss::SquaredHinge, |machine| machine.select(Select::Best).features(30));
+    same_on_any_number_of_threads(Loss::Logistic, |machine| machine.select(Select::Best).features(30));
 }
 
 #[test]

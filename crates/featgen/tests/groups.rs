@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use common::{Problem, nested, optimum, overlapping};
 use featgen::data::Columns;
-use featgen::machine::{Select, Stop};
+use featgen::machine::Stop;
 use featgen::model::{Round, Seconds};
 use featgen::space::{FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Tree, TreeSpace};
 use featgen::{Context, LinearSpace, Machine, Model};
@@ -191,13 +191,8 @@ fn a_wanted_number_of_groups_is_reached() {
         let columns = grouped.problem.store();
         let space = grouped.space(&*columns);
         let wanted = grouped.groups.len().min(3);
-        let model = grouped
-            .problem
-            .machine()
-            .select(Select::Paper)
-            .features(wanted)
-            .fit(&*space, &grouped.problem.labels())
-            .unwrap();
+        let model =
+            grouped.problem.machine().features(wanted).fit(&*space, &grouped.problem.labels()).unwrap();
         // Groups of the same columns, or of none that matter, may leave nothing to choose.
         assert!(model.count() == wanted || model.stopped != Stop::Features, "{grouped}: {}", model.count());
         assert!(model.count() <= wanted, "{grouped}");
@@ -224,11 +219,8 @@ fn plain(mut model: Model) -> Model {
 fn groups_of_one_are_features() {
     for problem in (0..40).map(Problem::random) {
         let columns = problem.store();
-        let machines = [
-            problem.machine(),
-            problem.machine().gap(1e-4),
-            problem.machine().select(Select::Paper).features(3).debias(1.0),
-        ];
+        let machines =
+            [problem.machine(), problem.machine().gap(1e-4), problem.machine().features(3).debias(1.0)];
         for machine in machines {
             let expected = plain(machine.fit(&LinearSpace::over(&*columns), &problem.labels()).unwrap());
             for (kind, weight) in [(Kind::Disjoint, GroupWeight::None), (Kind::Tree, GroupWeight::Sqrt)] {

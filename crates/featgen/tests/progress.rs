@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::Loss;
 use featgen::data::{Labels, Sparse, Values};
-use featgen::machine::{Select, Stop};
+use featgen::machine::Stop;
 use featgen::model::Round;
 use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
@@ -88,8 +88,7 @@ fn equal_columns_do_not_replace_each_other_for_ever() {
         for scaled in [false, true] {
             let data = Repeated::new(seed, rows, distinct, copies, others, scaled);
             for loss in [0, 1].map(loss) {
-                let machine =
-                    Machine::new().budget(1).cost(cost).select(Select::Paper).features(wanted).loss(loss);
+                let machine = Machine::new().budget(1).cost(cost).features(wanted).loss(loss);
                 let model = data.fit(machine);
                 let case = format!("seed {seed}, scaled {scaled}, {}", model.loss);
                 assert_ne!(model.stopped, Stop::Interrupted, "{case}");
@@ -111,11 +110,9 @@ fn runs_end_near_the_rank_and_beyond() {
         let wanted = rng.random_range(1..2 * (distinct + others));
         let cost = 10f64.powf(rng.random_range(-2.0..3.0));
         let machine = Machine::new().budget(1).cost(cost).loss(loss(seed));
-        for machine in [
-            machine.clone().select(Select::Paper).features(wanted),
-            machine.clone().gap(1e-6),
-            machine.gap(1e-4).features(wanted),
-        ] {
+        for machine in
+            [machine.clone().features(wanted), machine.clone().gap(1e-6), machine.gap(1e-4).features(wanted)]
+        {
             assert_ne!(data.fit(machine).stopped, Stop::Interrupted, "seed {seed}");
         }
     }
@@ -127,8 +124,7 @@ fn a_cost_raised_in_vain_is_not_kept() {
     for seed in 0..20 {
         let data = Repeated::new(seed, 30, 4, 3, 2, false);
         for loss in [0, 1].map(loss) {
-            let model =
-                data.fit(Machine::new().budget(1).cost(10.0).select(Select::Paper).features(40).loss(loss));
+            let model = data.fit(Machine::new().budget(1).cost(10.0).features(40).loss(loss));
             let first = model.rounds.iter().find(|round| round.selected == model.count()).unwrap();
             assert_eq!(model.cost, first.cost, "seed {seed}");
             assert!(model.cost < 1e8, "seed {seed}: cost {}", model.cost);
@@ -142,8 +138,7 @@ fn a_cost_far_too_small_is_raised() {
     for seed in 0..10 {
         let data = Repeated::new(seed, 100, 0, 2, 40, false);
         for loss in [0, 1].map(loss) {
-            let model =
-                data.fit(Machine::new().budget(1).cost(1e-9).select(Select::Paper).features(5).loss(loss));
+            let model = data.fit(Machine::new().budget(1).cost(1e-9).features(5).loss(loss));
             assert_eq!(
                 (model.count(), model.stopped),
                 (5, Stop::Features),

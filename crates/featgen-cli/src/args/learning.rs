@@ -24,7 +24,7 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "K")]
     pub(crate) features: Option<usize>,
 
-    /// How features are chosen [default: best with --features, else paper]
+    /// How features are chosen [default: paper]
     #[arg(long, value_parser = one_of(Select::ALL.iter().map(|select| (select.name(), select.help()))))]
     select: Option<String>,
 

@@ -130,8 +130,7 @@ impl Machine {
         self
     }
 
-    /// How features are chosen. By default [`Select::Best`] with [`features`](Self::features), without [`gap`](Self::gap); else
-    /// [`Select::Paper`].
+    /// How features are chosen. Default [`Select::Paper`].
     pub fn select(mut self, select: Select) -> Self {
         self.select = Some(select);
         self
@@ -289,11 +288,7 @@ impl Machine {
     /// How features are chosen, with what was asked for so far; or what does not fit it.
     pub fn select_in_use(&self) -> Result<Select> {
         let refuse = |name, reason: &str| Err(Error::parameter(name, reason.to_owned()));
-        let select = match (self.select, self.features, self.gap) {
-            (Some(select), ..) => select,
-            (None, Some(_), None) => Select::Best,
-            (None, ..) => Select::Paper,
-        };
+        let select = self.select.unwrap_or(Select::Paper);
         if select == Select::Paper {
             return match self.exchange {
                 Some(_) => refuse("exchange", "only features chosen by gain are exchanged"),
