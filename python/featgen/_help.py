@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable
 
-from ._described import LOSS_HELP, SOLVERS, SPACES, losses_for
+from ._described import LOSS_HELP, SCALINGS, SELECTS, SOLVERS, SPACES, losses_for
 
 
 def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-PARAMETERS = """
+PARAMETERS = (
+    """
     Parameters
     ----------
     n_features : int, default=None
@@ -18,18 +19,20 @@ PARAMETERS = """
         Features (groups) added per round: the paper's B. Fewer is more exact and slower. None means 10 or, with
         ``n_features``, a tenth of it, but at least 1 and at most 50.
     C : float, default=None
-        Weight of the loss. None means, where features are chosen by gain, ``0.01 * sqrt(n_samples / n_features)`` with scaled
-        columns and 100 divided by the mean squared length of a sample without; else 10. ``C_`` has the value used.
-    select : {"best", "paper"}, default=None
-        How features are chosen: "best" by what they gain, with exchange and a ridge fit on the chosen; "paper" by the rounds of
-        the paper, which come to a certified gap to the optimum at a given C. There, if the optimum holds fewer than
-        ``n_features``, C is doubled until that many carry weight. None means "paper".
+        Weight of the loss. None means 10 or, with ``select="best"``, a value that suits the data:
+        ``0.01 * sqrt(n_samples / n_features)`` where columns are scaled, else 100 divided by the mean squared length of
+        a sample. ``C_`` has the value used.
+    select : {{<selects>}}, default=None
+        How features are chosen: "best" by what they gain, with exchange and a ridge fit on the chosen; "paper" by the
+        rounds of the paper, which come to a certified gap to the optimum at a given C. There, if the optimum holds
+        fewer than ``n_features``, C is doubled until that many carry weight. None means "paper".
     exchange : int, default=None
         With ``select="best"``: at most this many times are chosen features exchanged for others. None means 15.
-    scale : {"auto", "std", "max", "none"}, default=None
-        What columns are divided by when they are weighed against each other: "std" is their standard deviation, "max" their
-        largest absolute value, "auto" the standard deviation and more for columns of few values. Weights are given, and models
-        applied, in the units of the data. None means "auto" where columns or groups of them are chosen by gain, else "none".
+    scale : {{<scalings>}}, default=None
+        What columns are divided by when they are weighed against each other: "std" is their standard deviation, "max"
+        their largest absolute value, "auto" the standard deviation and more for columns of few values. Weights are
+        given, and models applied, in the units of the data. None means "auto" where columns or groups of them are
+        chosen by gain, else "none".
 {losses}    keep : list of int or str, default=None
         Columns that are always in the model, by index or by name: not penalised, and not counted among ``n_features``.
         Features are selected among the others, for what these leave unexplained.
@@ -50,6 +53,9 @@ PARAMETERS = """
     gap : float, default=None
         Run until the certified relative gap to the optimum over all features, a number between 0 and 1, is below this.
 """.replace("<spaces>", _quoted(SPACES))
+    .replace("<selects>", _quoted(SELECTS))
+    .replace("<scalings>", _quoted(SCALINGS))
+)
 
 CLASS_WEIGHT = """    class_weight : dict or "balanced", default=None
         Weights of the classes."""
