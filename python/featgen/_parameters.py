@@ -15,6 +15,9 @@ from . import spaces
 from ._checks import given, integer, one_of, path, real, share, truth
 from ._described import LOSSES, SCALINGS, SELECTS, SOLVERS
 
+#: The cost of the paper's rounds if none is given.
+_PAPER_COST = 10.0
+
 
 def options(estimator: Any) -> dict[str, Any]:
     """What the engine is told about a run."""
@@ -93,8 +96,10 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
     if facts["kept"]:
         parameters["keep"] = [i for i, _, _ in facts["kept"]]
     losses = {engine: name for name, (engine, _) in LOSSES.items()}
-    by_default = facts["select"] == "best" and kept.get("cost") is None
-    cost = None if by_default else facts["asked_cost"]
+    cost = kept.get("cost")
+    if cost is None and facts["select"] == "paper" and facts["asked_cost"] != _PAPER_COST:
+        # Older files have it only there.
+        cost = facts["asked_cost"]
     return {"C": cost, "loss": losses[facts["loss"]], **parameters, **_space_from(facts, kept)}
 
 

@@ -99,7 +99,8 @@ def test_the_engine_refuses_what_it_does_not_know():
         model.space._describe = lambda inputs, told=told: {**told, "grouping": None}
         with pytest.raises(ValueError, match=words):
             model.fit(X, y)
-    assert set(_featgen.describe()) == {"spaces", "losses", "solvers", "group_weights", "tree_formats"}
+    named = {"spaces", "losses", "solvers", "selects", "scalings", "group_weights", "tree_formats"}
+    assert set(_featgen.describe()) == named
 
 
 # Words of the engine

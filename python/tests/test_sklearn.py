@@ -296,7 +296,10 @@ def test_defaults_are_those_of_the_interface():
     expected = {
         "n_features": None,
         "budget": None,
-        "C": 10.0,
+        "C": None,
+        "select": None,
+        "exchange": None,
+        "scale": None,
         "loss": "squared_hinge",
         "fit_intercept": True,
         "space": "linear",

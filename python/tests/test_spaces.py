@@ -244,7 +244,6 @@ WRONG = [
     (FGMClassifier(C=np.nan), "C"),
     (FGMClassifier(C=np.inf), "C"),
     (FGMClassifier(C="1"), "C"),
-    (FGMClassifier(C=None), "C"),
     (FGMClassifier(C=10**400), "C: must be a number that a float can hold"),
     (FGMClassifier(loss="hinge"), "loss"),
     (FGMClassifier(loss=["logistic"]), "loss"),
