@@ -187,13 +187,16 @@ pub(crate) fn line(out: &mut dyn Write, style: Style, about: &str, text: &str) -
 pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::Result<()> {
     let asked = model.asked_cost;
     let raised = if asked < model.cost { format!(" (raised from {asked})") } else { String::new() };
+    // One that was left to featgen has more digits than anybody wants to see.
+    let by_default =
+        model.select == Select::Best && model.parameters.as_ref().is_some_and(|p| p.cost.is_none());
+    let cost = if by_default { short(model.cost) } else { model.cost.to_string() };
     let refitted = model.debias.map_or_else(String::new, |cost| format!(", then refitted with cost {cost}"));
     let text = format!(
-        "{} in {}, B = {}, C = {}{raised}{refitted}",
+        "{} in {}, B = {}, C = {cost}{raised}{refitted}",
         selected_count(model),
         plural(model.rounds.len(), "round"),
         count(model.budget as u64),
-        model.cost
     );
     line(out, style, "selected", &text)?;
     if !model.kept.is_empty() {
