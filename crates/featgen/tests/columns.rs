@@ -172,6 +172,16 @@ fn same_dots(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseEr
         let alone: Vec<u64> = outputs.flat_map(|k| whole[k][range.clone()].to_vec()).collect();
         prop_assert_eq!(found, alone, "columns {:?}", range);
     }
+    for range in [0..n, n / 3..n, n / 2..n / 2] {
+        let mut squares = vec![f64::NAN; OUTPUTS * range.len()];
+        storage.square_dots(range.clone(), &expected.v, &mut squares);
+        for (at, found) in squares.into_iter().enumerate() {
+            let (k, j) = (at / range.len(), range.start + at % range.len());
+            let terms = || (0..rows).map(|i| expected.value(i, j).powi(2) * output(k)[i]);
+            let tolerance = 1e-14 * terms().map(f64::abs).sum::<f64>();
+            prop_assert!((found - terms().sum::<f64>()).abs() <= tolerance, "squares of {}, output {}", j, k);
+        }
+    }
     if let Some(blocks) = storage.by_blocks() {
         same_blocks(blocks, storage, &expected.v, &whole.concat())?;
     }

@@ -20,7 +20,8 @@ use super::{GroupingArgs, SpaceArgs};
 pub(crate) struct LearningArgs {
     /// Stop with exactly K features (groups, with --groups) that carry weight
     ///
-    /// --tol and --max-rounds then apply only if given.
+    /// With --select paper, if the optimum for the cost holds fewer, the cost is doubled until K do; the cost used is reported. --tol
+    /// and --max-rounds then apply only if given.
     #[arg(long, value_name = "K")]
     pub(crate) features: Option<usize>,
 
@@ -45,8 +46,9 @@ pub(crate) struct LearningArgs {
 
     /// Weight of the errors against the size of the weights [default: with --select best one that suits the data; else 10]
     ///
-    /// The default for n instances and K features is 0.01 sqrt(n / K) where columns are scaled, and 100 divided by the mean squared
-    /// length of an instance where they are not. Worth trying: a tenth of it to ten times it.
+    /// With --select paper, 1 to 100 are worth trying, the upper end for sparse rows of unit length. With --select best, the default
+    /// for n instances and K features is 0.01 sqrt(n / K) where columns are scaled, and 100 divided by the mean squared length of an
+    /// instance where they are not; worth trying: a tenth of it to ten times it.
     #[arg(short = 'C', long, value_name = "X", allow_negative_numbers = true)]
     cost: Option<f64>,
 

@@ -247,6 +247,10 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
         }
     }
 
+    fn copy_row(&self, row: usize, range: Range<usize>, out: &mut [f64]) {
+        out.iter_mut().zip(self.row_part(row, &range)).for_each(|(out, x)| *out = x.wide());
+    }
+
     fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         let (n, width) = (self.rows.len(), range.len());
         for (v, out) in v.chunks_exact(n.max(1)).zip(out.chunks_mut(width.max(1))) {
@@ -314,6 +318,7 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
 
     fn square_dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         let (n, width) = (self.rows.len(), range.len());
+        out.fill(0.0);
         match self.layout {
             Layout::ColumnMajor => {
                 for (v, out) in v.chunks_exact(n.max(1)).zip(out.chunks_mut(width.max(1))) {
@@ -321,10 +326,7 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
                     columns.for_each(|(j, out)| *out = kernels::square_dot(self.column(j), v));
                 }
             }
-            Layout::RowMajor => {
-                out.fill(0.0);
-                self.add_square_dots(0..n, range, v, out);
-            }
+            Layout::RowMajor => self.add_square_dots(0..n, range, v, out),
         }
     }
 

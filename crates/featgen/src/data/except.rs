@@ -167,6 +167,13 @@ impl RowBlocks for Except<'_> {
         }
     }
 
+    fn copy_row(&self, row: usize, range: Range<usize>, out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        for piece in self.pieces(range) {
+            pieces.next(piece, |piece, out| self.blocks().copy_row(row, piece, out));
+        }
+    }
+
     fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         let mut pieces = Pieces::new(out, range.len());
         for piece in self.pieces(range) {

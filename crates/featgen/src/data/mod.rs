@@ -84,6 +84,7 @@ pub trait Columns: Send + Sync {
     /// range, so that values are still at hand.
     fn square_dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
         let (rows, width, first) = (self.rows(), range.len(), range.start);
+        out.fill(0.0);
         self.visit(range, &mut |position, column| {
             for (v, out) in v.chunks_exact(rows.max(1)).zip(out.chunks_mut(width)) {
                 out[position - first] = column.square_dot(v);
@@ -178,7 +179,10 @@ pub trait RowBlocks: Send + Sync {
     /// block, the sums are the same to the bit.
     fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]);
 
-    /// The same for [`Columns::square_dots`].
+    /// Copies what a row holds in some columns.
+    fn copy_row(&self, row: usize, range: Range<usize>, out: &mut [f64]);
+
+    /// The same as [`add_dots`](RowBlocks::add_dots) for [`Columns::square_dots`].
     fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]);
 }
 

@@ -50,7 +50,7 @@ impl Gain<'_> {
     }
 
     /// The sum of the curvature of every output.
-    pub(super) fn totals(&self, rows: usize) -> Vec<f64> {
+    pub(crate) fn totals(&self, rows: usize) -> Vec<f64> {
         let output = |d: &[f64]| crate::ordered::sum(rows, |i| d[i]);
         self.curvature.chunks_exact(rows.max(1)).map(output).collect()
     }
@@ -75,6 +75,9 @@ impl<'a> Ask<'a> {
     /// The residuals, if they are those of so many instances.
     pub(super) fn residuals(&self, rows: usize) -> Result<Residuals<'_>> {
         let (held, outputs) = (self.v.len(), self.outputs);
+        if self.gain.as_ref().is_some_and(|gain| gain.curvature.len() != held) {
+            return Err(Error::Data(format!("a curvature for {held} residuals is of another length")));
+        }
         match outputs > 0 && rows.checked_mul(outputs) == Some(held) {
             true => Ok(Residuals { v: &self.v, rows, outputs }),
             false => Err(Error::Data(format!(

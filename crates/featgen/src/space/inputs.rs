@@ -26,6 +26,12 @@ pub struct Inputs<'a> {
 /// Sums whose squares stay finite with room to spare.
 pub(super) const LARGEST_SUM: f64 = 1e140;
 
+/// The cost suggested for as many features as instances, where columns are scaled.
+const SCALED_COST: f64 = 0.01;
+
+/// The cost suggested for instances of length 1, where columns are as they are.
+const UNSCALED_COST: f64 = 100.0;
+
 /// Adds what some rows contribute to the sums of some columns.
 type AddBlock<'a> = dyn Fn(&dyn RowBlocks, Range<usize>, Range<usize>, &mut [f64]) + Sync + 'a;
 
@@ -78,10 +84,10 @@ impl<'a> Inputs<'a> {
     pub(super) fn suggested_cost(&self, features: usize, weights: Option<&[f64]>) -> Result<Option<f64>> {
         if self.scale.is_some() {
             let rows = weights.map_or(self.rows() as f64, |weights| weights.iter().sum());
-            return Ok(Some(0.01 * (rows / features.max(1) as f64).sqrt()));
+            return Ok(Some(SCALED_COST * (rows / features.max(1) as f64).sqrt()));
         }
         let size = self.mean_square(weights)?;
-        Ok(Some(100.0 / size).filter(|_| size > 0.0))
+        Ok(Some(UNSCALED_COST / size).filter(|_| size > 0.0))
     }
 
     /// Multiplies the sums of a batch of columns by their factors, each as often as `times` says.
@@ -277,28 +283,37 @@ impl<'a> Inputs<'a> {
         let both = Residuals { v: &both, rows, outputs: 2 * outputs };
         let totals = gain.totals(rows);
         let batch = self.columns.batch();
-        let (read, laid) = (self.sums_by_blocks(both)?, Outputs::new(both.v, rows));
-        let squares_read = self.square_sums_by_blocks(curvature)?;
+        let laid = Outputs::new(both.v, rows);
+        // Of every batch the sums of `v x`, of `d x` and of `d x^2`, each output after output.
+        let read = self.by_blocks(both, 3 * outputs, &|blocks, rows, columns, out| {
+            let (dots, squares) = out.split_at_mut(both.outputs * columns.len());
+            blocks.add_dots(rows.clone(), columns.clone(), both.v, dots);
+            blocks.add_square_dots(rows, columns, curvature.v, squares);
+        })?;
         let one = |k: usize| {
             let range = k * batch..self.columns.len().min((k + 1) * batch);
             let width = range.len();
-            self.with_sums(range.clone(), both.outputs, &laid, read.as_deref(), |sums| {
-                let (own, first) = sums.split_at(width * outputs);
-                self.check(range.start, own, width)?;
-                let mut second = vec![0.0; width * outputs];
-                match &squares_read {
-                    Some(read) => second.copy_from_slice(&read[range.start * outputs..range.end * outputs]),
-                    None => self.columns.square_dots(range.clone(), curvature.v, &mut second),
-                }
-                self.weigh(&range, &mut second, 2);
-                let of = |j: usize| {
-                    let at = |output: usize| output * width + j;
-                    let sums = |k: usize| ([own[at(k)], first[at(k)], second[at(k)]], totals[k]);
-                    gain.of((0..outputs).map(sums))
-                };
-                let gains: Vec<f64> = (0..width).map(of).collect();
-                Ok(each(range.clone(), &Sums::new(own, width).lengths(), &gains))
-            })?
+            self.go_on()?;
+            let mut sums = match &read {
+                Some(read) => read[3 * outputs * range.start..3 * outputs * range.end].to_vec(),
+                None => vec![0.0; 3 * outputs * width],
+            };
+            let (dots, second) = sums.split_at_mut(both.outputs * width);
+            if read.is_none() {
+                self.columns.dots_with(range.clone(), &laid, dots);
+                self.columns.square_dots(range.clone(), curvature.v, second);
+            }
+            self.weigh(&range, dots, 1);
+            self.weigh(&range, second, 2);
+            let (own, first) = dots.split_at(width * outputs);
+            self.check(range.start, own, width)?;
+            let of = |j: usize| {
+                let at = |output: usize| output * width + j;
+                let sums = |k: usize| ([own[at(k)], first[at(k)], second[at(k)]], totals[k]);
+                gain.of((0..outputs).map(sums))
+            };
+            let gains: Vec<f64> = (0..width).map(of).collect();
+            Ok(each(range.clone(), &Sums::new(own, width).lengths(), &gains))
         };
         let batches = self.columns.len().div_ceil(batch);
         (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
@@ -310,7 +325,9 @@ impl<'a> Inputs<'a> {
         let weights = weights.map_or_else(|| Cow::Owned(vec![1.0; rows]), Cow::Borrowed);
         let total = crate::ordered::sum(rows, |i| weights[i]);
         let v = Residuals { v: &weights, rows, outputs: 1 };
-        let sums = match self.square_sums_by_blocks(v)? {
+        let squares: &AddBlock<'_> =
+            &|blocks, rows, columns, out| blocks.add_square_dots(rows, columns, v.v, out);
+        let sums = match self.by_blocks(v, 1, squares)? {
             Some(sums) => sums,
             None => {
                 let mut sums = vec![0.0; self.columns.len()];
@@ -337,29 +354,27 @@ impl<'a> Inputs<'a> {
     ) -> Result<T> {
         self.go_on()?;
         let mut sums = match read {
-            Some(read) => read[range.start * outputs..range.end * outputs].to_vec(),
+            Some(read) => Cow::Borrowed(&read[range.start * outputs..range.end * outputs]),
             None => {
                 let mut sums = vec![0.0; range.len() * outputs];
                 self.columns.dots_with(range.clone(), v, &mut sums);
-                sums
+                Cow::Owned(sums)
             }
         };
-        self.weigh(&range, &mut sums, 1);
+        if self.is_scaled() {
+            self.weigh(&range, sums.to_mut(), 1);
+        }
         Ok(see(&sums))
     }
 
     /// `c_j` of every column, where rows are best read block after block: batch after batch, and in each output after output.
     fn sums_by_blocks(&self, v: Residuals<'_>) -> Result<Option<Vec<f64>>> {
-        self.by_blocks(v, &|blocks, rows, columns, out| blocks.add_dots(rows, columns, v.v, out))
+        let dots: &AddBlock<'_> = &|blocks, rows, columns, out| blocks.add_dots(rows, columns, v.v, out);
+        self.by_blocks(v, v.outputs, dots)
     }
 
-    /// `sum_i v_i x_ij^2` of every column, in the same way.
-    fn square_sums_by_blocks(&self, v: Residuals<'_>) -> Result<Option<Vec<f64>>> {
-        self.by_blocks(v, &|blocks, rows, columns, out| blocks.add_square_dots(rows, columns, v.v, out))
-    }
-
-    /// What `add` adds up over blocks of rows.
-    fn by_blocks(&self, v: Residuals<'_>, add: &AddBlock<'_>) -> Result<Option<Vec<f64>>> {
+    /// What `add` adds up over blocks of rows, so many numbers for each column. Blocks in which `v` is 0 are not read.
+    fn by_blocks(&self, v: Residuals<'_>, each: usize, add: &AddBlock<'_>) -> Result<Option<Vec<f64>>> {
         let Some(blocks) = self.columns.by_blocks() else { return Ok(None) };
         let (rows, batch) = (self.rows(), self.columns.batch());
         let starts = (0..rows).step_by(blocks.block());
@@ -367,16 +382,16 @@ impl<'a> Inputs<'a> {
             .map(|first| first..rows.min(first + blocks.block()))
             .filter(|block| v.each().any(|v| v[block.clone()].iter().any(|&v| v != 0.0)))
             .collect();
-        let mut sums = vec![0.0; self.columns.len() * v.outputs];
+        let mut sums = vec![0.0; self.columns.len() * each];
         // While a block is added, the next is on its way.
         for (k, block) in read.iter().enumerate() {
             self.go_on()?;
             let fetch = || read.get(k + 1).into_iter().for_each(|next| blocks.fetch(next.clone()));
             let add = |(k, out): (usize, &mut [f64])| {
-                let columns = k * batch..k * batch + out.len() / v.outputs;
+                let columns = k * batch..k * batch + out.len() / each;
                 add(blocks, block.clone(), columns, out);
             };
-            rayon::join(fetch, || sums.par_chunks_mut(batch * v.outputs).enumerate().for_each(add));
+            rayon::join(fetch, || sums.par_chunks_mut(batch * each).enumerate().for_each(add));
         }
         Ok(Some(sums))
     }
@@ -501,6 +516,7 @@ fn irregular(i: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::data::{Dense, Layout, RowBlocks};
+    use crate::space::Scaling;
 
     const ROWS: usize = 50;
     const COLUMNS: usize = 130;
@@ -563,6 +579,10 @@ mod tests {
             self.0.add_dots(rows, range, v, out);
         }
 
+        fn copy_row(&self, row: usize, range: Range<usize>, out: &mut [f64]) {
+            self.0.copy_row(row, range, out);
+        }
+
         fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
             self.0.add_square_dots(rows, range, v, out);
         }
@@ -580,6 +600,10 @@ mod tests {
             .collect();
         let bits = |sums: Vec<f64>| sums.into_iter().map(f64::to_bits).collect::<Vec<_>>();
         assert_eq!(blocks.fingerprint().unwrap(), whole.fingerprint().unwrap());
+        for scaling in [Scaling::Auto, Scaling::Max] {
+            let factors = |inputs| bits(Scale::new(scaling, inputs, None).unwrap().factors);
+            assert_eq!(factors(&blocks), factors(&whole));
+        }
         for outputs in [1, 3] {
             let v = Residuals { v: &v[..outputs * ROWS], rows: ROWS, outputs };
             assert_eq!(bits(blocks.squares(v).unwrap()), bits(whole.squares(v).unwrap()));
@@ -593,6 +617,20 @@ mod tests {
                 inputs.pulls(v, each, merge).unwrap().unwrap()
             };
             assert_eq!(pulls(&blocks), pulls(&whole));
+            let curvature: Vec<f64> = v.v.iter().map(|v| v.abs()).collect();
+            let gain = Gain { curvature: Cow::Borrowed(&curvature), intercept: true, wanted: 1 };
+            let gains = |inputs: &Inputs<'_>| {
+                let each = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
+                    vec![(range.start, bits(lengths.to_vec()), bits(gains.to_vec()))]
+                };
+                let merge = |mut a: Vec<_>, b| {
+                    a.extend(b);
+                    a.sort();
+                    a
+                };
+                inputs.gains(v, &gain, each, merge).unwrap().unwrap()
+            };
+            assert_eq!(gains(&blocks), gains(&whole));
         }
     }
 }

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+
 use super::Inputs;
-use crate::data::ColumnView;
+use crate::data::{ColumnView, RowBlocks};
 use crate::error::Result;
 use crate::{digest, ordered};
 
@@ -92,7 +94,11 @@ impl Scale {
         let rows = inputs.rows();
         let weights = weights.map_or_else(|| Cow::Owned(vec![1.0; rows]), Cow::Borrowed);
         let total = ordered::sum(rows, |i| weights[i]);
-        let columns = inputs.columns().see_all(|_, view| Column::of(&view, &weights, total));
+        let tallies = match inputs.columns().by_blocks() {
+            Some(blocks) => Tally::by_blocks(inputs, blocks, &weights)?,
+            None => inputs.columns().see_all(|_, view| Tally::of(&view, &weights)),
+        };
+        let columns: Vec<Column> = tallies.iter().map(|tally| tally.column(total)).collect();
         let factor = |column: &Column| {
             let divisor = scaling.divisor(column, rows as f64);
             if column.variance > 0.0 && divisor > 0.0 { 1.0 / divisor } else { 0.0 }
@@ -109,19 +115,55 @@ impl Scale {
     }
 }
 
-impl Column {
-    fn of(view: &ColumnView<'_>, weights: &[f64], total: f64) -> Self {
-        let (mut sum, mut square, mut nonzeros) = (0.0, 0.0, 0_u32);
-        view.each_nonzero(|row, x| {
-            let weight = weights[row as usize];
-            sum += weight * x;
-            square += weight * x * x;
-            nonzeros += 1;
-        });
-        let (mean, square) = (sum / total, square / total);
+/// What the values of a column add up to.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    sum: f64,
+    square: f64,
+    nonzeros: u32,
+    largest: f64,
+}
+
+impl Tally {
+    fn of(view: &ColumnView<'_>, weights: &[f64]) -> Self {
+        let mut tally = Self::default();
+        view.each_nonzero(|row, x| tally.add(weights[row as usize], x));
+        tally
+    }
+
+    /// Of every column, where rows are best read block after block: with one reading, as all else.
+    fn by_blocks(inputs: &Inputs<'_>, blocks: &dyn RowBlocks, weights: &[f64]) -> Result<Vec<Self>> {
+        let (rows, batch) = (inputs.rows(), inputs.columns().batch());
+        let mut tallies = vec![Self::default(); inputs.columns().len()];
+        for first in (0..rows).step_by(blocks.block()) {
+            inputs.go_on()?;
+            let block = first..rows.min(first + blocks.block());
+            blocks.fetch(block.clone());
+            tallies.par_chunks_mut(batch).enumerate().for_each(|(k, tallies)| {
+                let range = k * batch..k * batch + tallies.len();
+                let mut values = vec![0.0; range.len()];
+                for row in block.clone() {
+                    blocks.copy_row(row, range.clone(), &mut values);
+                    let nonzeros = tallies.iter_mut().zip(&values).filter(|(_, x)| **x != 0.0);
+                    nonzeros.for_each(|(tally, &x)| tally.add(weights[row], x));
+                }
+            });
+        }
+        Ok(tallies)
+    }
+
+    fn add(&mut self, weight: f64, x: f64) {
+        self.sum += weight * x;
+        self.square += weight * x * x;
+        self.nonzeros += 1;
+        self.largest = self.largest.max(x.abs());
+    }
+
+    fn column(&self, total: f64) -> Column {
+        let (mean, square) = (self.sum / total, self.square / total);
         let variance = square - mean * mean;
         let variance = if variance > CONSTANT * square { variance } else { 0.0 };
-        Self { variance, nonzeros: f64::from(nonzeros), largest: view.largest() }
+        Column { variance, nonzeros: f64::from(self.nonzeros), largest: self.largest }
     }
 }
 

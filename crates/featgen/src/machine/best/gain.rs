@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use super::super::fitting::Fitting;
 use super::NOTHING;
 use crate::error::Result;
+use crate::kernels;
 use crate::operator::Operator;
 use crate::space::{Ask, Candidate, Gain, Scored};
-use crate::{kernels, ordered};
 
 /// Candidates by score among which those of largest gain are looked for, for each one wanted.
 const SHORTLIST: usize = 4;
@@ -48,8 +48,7 @@ impl Fitting<'_> {
     /// Gives candidates their gains for scores, and their order by them.
     fn measure(&self, fresh: &mut [Scored<Candidate>], v: &[f64], gain: &Gain<'_>) -> Result<()> {
         let rows = self.space.data().rows();
-        let totals: Vec<f64> =
-            gain.curvature.chunks_exact(rows).map(|d| ordered::sum(rows, |i| d[i])).collect();
+        let totals = gain.totals(rows);
         let made: Vec<(Vec<f64>, Vec<Operator>)> = fresh
             .iter()
             .map(|scored| {
