@@ -20,6 +20,9 @@ pub(crate) struct Report<'a> {
     select: Select,
     lower_bound: f64,
     gap: f64,
+    /// Of a number of features that were chosen by gain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Proof>,
     bias: &'a PerOutput,
     stopped: Stop,
     n: u64,
@@ -45,6 +48,24 @@ pub(crate) struct Report<'a> {
     train_explained: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<Quality>,
+}
+
+/// What is proven of as many features as were asked for.
+#[derive(Serialize)]
+struct Proof {
+    objective: f64,
+    lower_bound: f64,
+    gap: f64,
+    forced: usize,
+    undecided: u128,
+    nodes: u64,
+}
+
+impl Proof {
+    fn of(proof: &featgen::model::Proof) -> Self {
+        let &featgen::model::Proof { objective, lower_bound, forced, undecided, nodes } = proof;
+        Self { objective, lower_bound, gap: proof.gap(), forced, undecided, nodes }
+    }
 }
 
 #[derive(Serialize)]
@@ -243,6 +264,7 @@ impl<'a> Report<'a> {
             select: model.select,
             lower_bound: model.certificate.lower_bound,
             gap: model.certificate.gap(),
+            proof: model.proof.as_ref().map(Proof::of),
             bias: &model.bias,
             stopped: model.stopped,
             n: model.training.n,

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use featgen::error::Reason;
 use featgen::machine::Observer;
-use featgen::model::{Certificate, Round};
+use featgen::model::{Certificate, Proof, Round};
 use featgen::{Context, Error};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::args::TalkArgs;
-use crate::numbers::{percent, plural, rough, seconds, short, small_percent};
+use crate::numbers::{count, percent, plural, rough, seconds, short, small_percent};
 
 /// Shows rounds on standard error.
 pub(crate) struct Progress {
@@ -21,6 +21,8 @@ pub(crate) struct Progress {
     not_saved: bool,
     /// What rounds count.
     unit: &'static str,
+    /// Nodes of a proof at which the next line about it is due.
+    next_node: u64,
 }
 
 impl Progress {
@@ -45,7 +47,7 @@ impl Progress {
     }
 
     fn with(line: ProgressBar, quiet: bool) -> Self {
-        Self { line, every_round: false, quiet, not_saved: false, unit: "feature" }
+        Self { line, every_round: false, quiet, not_saved: false, unit: "feature", next_node: 0 }
     }
 
     /// Shows nothing.
@@ -109,6 +111,26 @@ impl Observer for Progress {
             self.line.suspend(|| crate::note(format_args!("{state}, {}", seconds(spent))));
         }
         self.line.set_position(round.selected as u64);
+        self.line.set_message(state);
+    }
+
+    fn proof(&mut self, proof: &Proof) {
+        let undecided = match u64::try_from(proof.undecided) {
+            Ok(undecided) => rough(undecided),
+            Err(_) => count(proof.undecided),
+        };
+        let state = format!(
+            "proving: best {}, none below {}, gap {}, {}, {undecided} undecided",
+            short(proof.objective),
+            short(proof.lower_bound),
+            small_percent(proof.gap()),
+            plural(proof.nodes as usize, "node"),
+        );
+        // There may be very many nodes: lines become rarer, so that all together can be read.
+        if self.every_round && proof.nodes >= self.next_node {
+            self.next_node = proof.nodes + proof.nodes / 4 + 1;
+            self.line.suspend(|| crate::note(format_args!("{state}")));
+        }
         self.line.set_message(state);
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use featgen::Model;
 use featgen::data::Labels;
 use featgen::machine::Select;
-use featgen::model::{Fit, KeptTerm, MOST_ALIASES, Scores, Selected, Term};
+use featgen::model::{Fit, KeptTerm, MOST_ALIASES, Proof, Scores, Selected, Term};
 use featgen::objective::Output;
 use featgen::space::Feature;
 
@@ -204,30 +204,71 @@ pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::R
         line(out, style, "kept", &model.kept.iter().map(one).collect::<Vec<_>>().join(", "))?;
     }
     line(out, style, "stopped", model.stopped.explain())?;
-    line(out, style, "objective", &certified(model))
+    line(out, style, "objective", &certified(model))?;
+    match &model.proof {
+        Some(proof) => line(out, style, "proof", &proven(model, proof)),
+        None => Ok(()),
+    }
 }
-
-/// A bound further than this from the objective says next to nothing.
-const TELLING: f64 = 0.5;
 
 /// The objective, and what is proven of it.
 fn certified(model: &Model) -> String {
     let certificate = &model.certificate;
     let (objective, bound) = (short(certificate.objective), short(certificate.lower_bound));
     let (gap, all) = (small_percent(certificate.gap()), count(model.training.candidates));
-    let (chosen, unit) = (plural(model.count(), unit(model)), unit(model));
     match model.select {
-        Select::Paper => {
+        Select::Paper => format!(
+            "{objective}, no selection can be below {bound}: within {gap} of the optimum over all {all} {}s",
+            unit(model)
+        ),
+        Select::Best => objective,
+    }
+}
+
+/// Gaps up to this are rounding.
+const NOTHING: f64 = 1e-9;
+
+/// A bound further than this from the objective says next to nothing.
+const TELLING: f64 = 0.5;
+
+/// What is proven of the features that were chosen.
+fn proven(model: &Model, proof: &Proof) -> String {
+    let (chosen, all) = (plural(model.count(), unit(model)), count(model.training.candidates));
+    let bound = short(proof.lower_bound);
+    let decided = decided(model, proof);
+    match proof.gap() {
+        gap if gap <= NOTHING => {
+            format!("these are the best {chosen} out of {all}: no others do better{decided}")
+        }
+        gap if gap <= TELLING => format!(
+            "no {chosen} out of {all} can do better than {bound}; these are within {}{decided}",
+            small_percent(gap)
+        ),
+        _ => {
+            let more = if proof.nodes == 0 { ", and so does --prove" } else { "" };
             format!(
-                "{objective}, no selection can be below {bound}: within {gap} of the optimum over all {all} {unit}s"
+                "open: no {chosen} out of {all} can do better than {bound}; a smaller cost (-C) lets more be proven{more}"
             )
         }
-        Select::Best if certificate.gap() <= TELLING => {
-            format!("{objective}, no {chosen} of all {all} can be below {bound}: within {gap} of the best")
-        }
-        Select::Best => format!(
-            "{objective}; no {chosen} of all {all} can be below {bound}, a bound that says more the smaller the cost"
+    }
+}
+
+/// Which features are known to be in the best sets.
+fn decided(model: &Model, proof: &Proof) -> String {
+    let (forced, chosen) = (proof.forced, model.count());
+    let others = proof.undecided.saturating_sub((chosen - forced.min(chosen)) as u128);
+    let few = others < model.training.candidates / 2;
+    match (forced, others) {
+        _ if forced == chosen => "; no other set is as good".into(),
+        (0, _) if !few => String::new(),
+        (0, _) => format!("; only {} others could be in a better set", count(others)),
+        (_, 0) => format!("; {} of them are in every best set", count(forced as u64)),
+        _ if few => format!(
+            "; {} of them are in every best set, and only {} others could be",
+            count(forced as u64),
+            count(others)
         ),
+        _ => format!("; {} of them are in every best set", count(forced as u64)),
     }
 }
 

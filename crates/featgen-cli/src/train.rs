@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use featgen::data::read::read_offsets;
 use featgen::data::{Columns, Dataset, Except, Labels, store};
-use featgen::machine::Stop;
 use featgen::{Context, Error, Machine, Model};
 
 use crate::args::{Size, TrainArgs};
@@ -162,13 +161,11 @@ fn with_source(error: Error, source: &str) -> Error {
 
 /// What may surprise.
 fn notes(args: &TrainArgs, machine: &Machine, model: &Model) {
-    if let Some(file) =
-        args.checkpoint.as_deref().filter(|f| model.stopped == Stop::Interrupted && f.exists())
-    {
+    if let Some(file) = args.checkpoint.as_deref().filter(|f| model.stopped.is_early() && f.exists()) {
         crate::note(format_args!("note: the same command again goes on from {}", file.display()));
     }
     let unsolved = model.rounds.iter().filter(|round| machine.is_unsolved(round.inner_gap)).count();
-    if unsolved > 0 && model.stopped != Stop::Interrupted {
+    if unsolved > 0 && !model.stopped.is_early() {
         let (rounds, tol) = (plural(unsolved, "round"), args.learning.inner_tol());
         crate::note(format_args!(
             "note: {rounds} not solved to {tol}: weights may be off, though all that is certified holds; features of very \
@@ -176,7 +173,7 @@ fn notes(args: &TrainArgs, machine: &Machine, model: &Model) {
         ));
     }
     let selected = model.count();
-    if args.learning.features.is_some_and(|wanted| selected < wanted) && model.stopped != Stop::Interrupted {
+    if args.learning.features.is_some_and(|wanted| selected < wanted) && !model.stopped.is_early() {
         let found = plural(selected, summary::unit(model));
         crate::note(format_args!("note: only {found}: {}", model.stopped.explain()));
     }

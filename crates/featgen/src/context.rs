@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -35,7 +36,17 @@ pub struct Context {
     pool: Arc<Mutex<Option<Arc<ThreadPool>>>>,
     interrupt: Arc<AtomicBool>,
     searched: Arc<AtomicU64>,
+    deadline: Arc<Mutex<Option<Instant>>>,
     memory: Option<u64>,
+}
+
+/// A time limit that is in force while this lives.
+pub(crate) struct TimeLimit(Option<Context>);
+
+impl Drop for TimeLimit {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|context| context.set_deadline(None));
+    }
 }
 
 impl Context {
@@ -67,9 +78,30 @@ impl Context {
         Self { memory: Some(bytes), ..self }
     }
 
-    /// Whether work is to end.
+    /// Whether work is to end: somebody wants it to, or its time is over.
     pub fn is_interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
+        self.interrupt.load(Ordering::Relaxed) || self.is_late()
+    }
+
+    /// Whether the time for work is over.
+    pub(crate) fn is_late(&self) -> bool {
+        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn set_deadline(&self, deadline: Option<Instant>) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    }
+
+    /// Gives all work in this context, and its clones, so many seconds from now on.
+    pub(crate) fn limit_time(&self, seconds: Option<f64>) -> TimeLimit {
+        // A limit beyond what clocks can show is none.
+        let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        TimeLimit(deadline.map(|deadline| {
+            self.set_deadline(Some(deadline));
+            self.clone()
+        }))
     }
 
     /// Values that the search for products at hand has read so far; 0 while there is none.
@@ -138,6 +170,17 @@ mod tests {
         assert_eq!(clone.run(rayon::current_num_threads).unwrap(), 2);
         context.interrupt.store(true, Ordering::Relaxed);
         assert!(clone.is_interrupted() && !Context::new().is_interrupted());
+    }
+
+    #[test]
+    fn time_limits_hold_for_clones_and_end() {
+        let context = Context::new();
+        let limit = context.limit_time(Some(0.0));
+        assert!(context.clone().is_interrupted() && context.is_late());
+        drop(limit);
+        assert!(!context.is_interrupted());
+        let _longest = context.limit_time(Some(1e300));
+        assert!(!context.is_interrupted());
     }
 
     #[test]

@@ -33,6 +33,17 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "R")]
     exchange: Option<usize>,
 
+    /// With --features K: work on the proof that no other K are better, until they are within this part of the best [default: 0.01]
+    ///
+    /// If better ones are found on the way, they are taken. Without it, only what comes for free with the selection is proven. The smaller
+    /// the cost, the more can be proven.
+    #[arg(long, value_name = "G", num_args = 0..=1, default_missing_value = "0.01", allow_negative_numbers = true)]
+    prove: Option<f64>,
+
+    /// End the search, or the proof, after so many seconds, with what is there
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    time_limit: Option<f64>,
+
     /// How columns are weighed; weights are given, and models applied, in the units of the data [default: auto with --select best
     /// over columns or groups of them, else none]
     #[arg(long, value_parser = one_of(Scaling::ALL.iter().map(|scaling| (scaling.name(), scaling.help()))))]
@@ -164,6 +175,8 @@ impl LearningArgs {
         machine = given(machine, self.cost, Machine::cost);
         machine = given(machine, self.select.as_deref().and_then(Select::find), Machine::select);
         machine = given(machine, self.exchange, Machine::exchange);
+        machine = given(machine, self.prove, Machine::prove);
+        machine = given(machine, self.time_limit, Machine::time_limit);
         machine = given(machine, self.budget, Machine::budget);
         machine = given(machine, self.features, Machine::features);
         machine = given(machine, self.max_rounds, Machine::max_rounds);

@@ -5,7 +5,7 @@ use super::checkpoint::PROGRAM;
 use super::run::Run;
 use crate::error::{Error, Result};
 use crate::model::{
-    Certificate, Group, KeptTerm, MOST_ALIASES, Model, NamedInput, PerOutput, Round, Term, Training,
+    Certificate, Group, KeptTerm, MOST_ALIASES, Model, NamedInput, PerOutput, Proof, Round, Term, Training,
 };
 use crate::objective::{Kept, Output};
 use crate::space::Feature;
@@ -20,7 +20,12 @@ impl Run<'_> {
     }
 
     /// The model of the fit as it is; `certificate` is that of the fit before any refit.
-    pub(super) fn assemble(mut self, stopped: Stop, certificate: Certificate) -> Result<Model> {
+    pub(super) fn assemble(
+        mut self,
+        stopped: Stop,
+        certificate: Certificate,
+        proof: Option<Proof>,
+    ) -> Result<Model> {
         let (bias, kept) = self.fitting.free_weights();
         let (mut terms, groups) = self.number_terms();
         self.name_aliases(&mut terms);
@@ -66,6 +71,7 @@ impl Run<'_> {
             kept: self.kept_terms(kept),
             offset: self.fitting.free.offset.is_some(),
             certificate,
+            proof,
             stopped,
             training,
             by_name: data.named(),

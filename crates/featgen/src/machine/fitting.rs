@@ -1,7 +1,9 @@
 //! The fit that a run works on: the weights reached, the decision values that they make, and the bound that is proven so far.
 //! Every way of choosing features shares it; which features come next, and when to stop, is not decided here.
 
+use super::Stop;
 use super::params::{Machine, Select};
+use super::proof::{Dual, Evidence};
 use super::working_set::WorkingSet;
 use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
@@ -92,6 +94,8 @@ pub(super) struct Fitting<'a> {
     pub(super) null: f64,
     /// The best lower bound over all candidates at the cost in force.
     pub(super) lower_bound: f64,
+    /// What the last look at all candidates proves of sets of as many features as are wanted.
+    pub(super) evidence: Option<Evidence>,
     /// How far rounding may take the scores that bounds come from, once that was asked for.
     precision: Option<Precision>,
 }
@@ -122,6 +126,7 @@ impl<'a> Fitting<'a> {
             value: 0.0,
             null: 0.0,
             lower_bound: 0.0,
+            evidence: None,
             precision: None,
             objective,
             free,
@@ -150,34 +155,32 @@ impl<'a> Fitting<'a> {
 
     /// The worst-case analysis for `budget` candidates, and the bound that its scores prove (math: section 2).
     pub(super) fn worst_case(&mut self, budget: usize) -> Result<WorstCase> {
-        let (v, balanced) = self.residual();
+        let dual = self.dual();
         let taken = self.set.in_blocks();
-        let ask = Ask::many(&v, self.objective.outputs(), budget, &taken);
+        let ask = Ask::many(&dual.residual, self.objective.outputs(), budget, &taken);
         let worst = self.space.worst_case(&ask)?;
-        self.prove(&ask, &worst, budget, balanced)?;
+        self.bound(&dual, &ask, &worst, budget)?;
         Ok(worst)
     }
 
-    /// Raises the bound on what any `budget` candidates can reach, by the scores of the best, at the residuals asked about.
-    pub(super) fn prove(
+    /// Raises the bound on what any `budget` candidates can reach, by the scores of the best at a point. Returns how exact scores are.
+    pub(super) fn bound(
         &mut self,
+        dual: &Dual,
         ask: &Ask<'_>,
         worst: &WorstCase,
         budget: usize,
-        balanced: bool,
-    ) -> Result<()> {
+    ) -> Result<Precision> {
         let precision = match self.precision {
             Some(precision) => precision,
             None => *self.precision.insert(self.space.precision()?),
         };
         let count = budget.min(usize::try_from(self.space.size()).unwrap_or(usize::MAX));
-        let top = worst.top_at_most(count, ask, precision);
-        let linear = self.free.linear_term(&self.decision, &ask.v, balanced);
-        let bound = self.objective.lower_bound(&self.decision, &ask.v, top, linear);
+        let bound = dual.bound(&*self.objective, worst.top_at_most(count, ask, precision));
         self.lower_bound = self.lower_bound.max(bound);
         // A bound holds whatever was rounded on the way; so if an objective is below, the objective lost to rounding.
         self.value = self.value.max(self.lower_bound);
-        Ok(())
+        Ok(precision)
     }
 
     /// What it would cost to do without each of the candidates chosen, in their order: `w' ((H^-1)_gg)^-1 w` of its weights.
@@ -187,13 +190,9 @@ impl<'a> Fitting<'a> {
         self.solver.removal_costs(&problem, &self.set.state, &units)
     }
 
-    /// The residual at the decision values reached, by which features are scored: feasible for the dual problem. Says whether it
-    /// is orthogonal to a constant without any rounding.
-    pub(super) fn residual(&self) -> (Vec<f64>, bool) {
-        let mut v = vec![0.0; self.decision.len()];
-        self.objective.residual(&self.decision, &mut v);
-        let balanced = self.objective.make_feasible(&mut v, self.free.intercept);
-        (v, balanced)
+    /// The point of the dual problem at the decision values reached, by whose residual features are scored.
+    pub(super) fn dual(&self) -> Dual {
+        Dual::at(&*self.objective, &self.free, self.decision.clone())
     }
 
     /// Solves the problem on the working set to this relative gap, from the weights that are there.
@@ -217,7 +216,7 @@ impl<'a> Fitting<'a> {
     ) -> Option<Outcome> {
         let (before, value, decision) = (self.set.state.clone(), self.value, self.decision.clone());
         let selected = self.selected();
-        let (cache, (v, _)) = (&self.set.cache, self.residual());
+        let (cache, v) = (&self.set.cache, self.dual().residual);
         let c: Vec<f64> = v.chunks_exact(cache.rows()).flat_map(|v| cache.transpose(v)).collect();
         let (state, width) = (&mut self.set.state, cache.len());
         let correlation: Vec<f64> = new.clone().map(|k| state.blocks.pull(k, &c, width)).collect();
@@ -264,6 +263,11 @@ impl<'a> Fitting<'a> {
 
     pub(super) fn is_interrupted(&self) -> bool {
         self.machine.context.is_interrupted()
+    }
+
+    /// Why a run that was [interrupted](Self::is_interrupted) ends.
+    pub(super) fn interruption(&self) -> Stop {
+        if self.machine.context.is_late() { Stop::Time } else { Stop::Interrupted }
     }
 
     pub(super) fn certificate(&self) -> Certificate {

@@ -10,6 +10,7 @@
 //! | `rounds` | the paper's steps (Algorithm 1) |
 //! | `best` | steps by gain, and exchange |
 //! | `path` | the rounds made |
+//! | `proof` | what is proven of K features, and branch and bound |
 //! | `refit` | the l2 model afterwards |
 //! | `assemble` | the model from all that |
 //! | `checkpoint`, `resume` | a run in a file, and from it |
@@ -23,6 +24,7 @@ mod memory;
 mod observer;
 mod params;
 mod path;
+mod proof;
 mod refit;
 mod resume;
 mod rounds;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Reason};
-use crate::model::Round;
+use crate::model::{Proof, Round};
 
 /// Gets every round as it ends. To end a run early, interrupt its [`Context`](crate::Context).
 pub trait Observer: Send {
@@ -15,6 +15,9 @@ pub trait Observer: Send {
 
     /// The run ends, since the search for further features was given up.
     fn given_up(&mut self, _reason: &Reason) {}
+
+    /// A proof goes on: this is what is proven so far.
+    fn proof(&mut self, _proof: &Proof) {}
 
     /// The checkpoint was written to this file.
     fn saved(&mut self, _path: &Path) {}

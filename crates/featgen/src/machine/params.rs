@@ -29,6 +29,8 @@ pub struct Machine {
     pub(super) offset: Option<Vec<f64>>,
     pub(super) shift: bool,
     pub(super) features: Option<usize>,
+    pub(super) prove: Option<f64>,
+    pub(super) time_limit: Option<f64>,
     pub(super) max_rounds: Option<usize>,
     pub(super) tol: Option<f64>,
     pub(super) inner_tol: f64,
@@ -53,6 +55,8 @@ impl Default for Machine {
             offset: None,
             shift: true,
             features: None,
+            prove: None,
+            time_limit: None,
             max_rounds: None,
             tol: None,
             inner_tol: 1e-4,
@@ -174,6 +178,20 @@ impl Machine {
         self
     }
 
+    /// Works on the proof that no other features are better than the [number](Self::features) chosen [by gain](Select::Best), until the
+    /// objective of the chosen is within this part of what no others can be below. If better ones are found on the way, they are taken.
+    /// By default only what comes for free with the choice is proven.
+    pub fn prove(mut self, gap: f64) -> Self {
+        self.prove = Some(gap);
+        self
+    }
+
+    /// The search, or the proof, ends after so many seconds with what is there.
+    pub fn time_limit(mut self, seconds: f64) -> Self {
+        self.time_limit = Some(seconds);
+        self
+    }
+
     /// At most this many rounds. Default 20, but no limit with [`features`](Self::features) or [`gap`](Self::gap).
     pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.max_rounds = Some(rounds);
@@ -264,6 +282,8 @@ impl Machine {
             cost: self.cost,
             // Only the caller knows how a space was described.
             scale: None,
+            prove: self.prove,
+            time_limit: self.time_limit,
             budget: self.budget,
             max_rounds: self.max_rounds,
             tol: self.tol,
@@ -290,9 +310,12 @@ impl Machine {
         let refuse = |name, reason: &str| Err(Error::parameter(name, reason.to_owned()));
         let select = self.select.unwrap_or(Select::Paper);
         if select == Select::Paper {
-            return match self.exchange {
-                Some(_) => refuse("exchange", "only features chosen by gain are exchanged"),
-                None => Ok(select),
+            return match (self.exchange, self.prove) {
+                (Some(_), _) => refuse("exchange", "only features chosen by gain are exchanged"),
+                (_, Some(_)) => {
+                    refuse("prove", "only a number of features chosen by gain is proven to be the best")
+                }
+                (None, None) => Ok(select),
             };
         }
         if self.features.is_none() {
@@ -325,6 +348,8 @@ impl Machine {
             ("tol", self.tol.filter(|&tol| tol != 0.0)),
             ("inner-decrease", self.inner_decrease),
             ("gap", self.gap),
+            ("prove", self.prove),
+            ("time-limit", self.time_limit),
             ("debias", self.debias),
         ] {
             value.map_or(Ok(()), |value| positive(name, value))?;

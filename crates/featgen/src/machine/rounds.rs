@@ -68,7 +68,7 @@ impl Run<'_> {
     fn no_block_helps(&mut self, last: &Outcome, observer: &mut dyn Observer) -> Option<Stop> {
         let machine = self.fitting.machine;
         if self.fitting.is_interrupted() {
-            return Some(Stop::Interrupted);
+            return Some(self.fitting.interruption());
         }
         // The block seemed to help only because the subproblem was not solved well enough.
         if machine.gap.is_some() && self.schedule.tighten() {

@@ -26,6 +26,7 @@ impl Machine {
         observer: &mut dyn Observer,
     ) -> Result<Model> {
         let plan = self.check()?;
+        let _limit = self.context.limit_time(self.time_limit);
         self.context.run(|| {
             let fitting = Fitting::new(self, plan.select, space, labels)?;
             Run::new(plan, fitting).run(observer)
@@ -66,7 +67,7 @@ impl<'a> Run<'a> {
         let checkpoint = self.open_checkpoint(observer)?;
         let stopped = loop {
             if self.fitting.is_interrupted() {
-                break Stop::Interrupted;
+                break self.fitting.interruption();
             }
             let step = match self.plan.select {
                 Select::Paper => self.round(observer),
@@ -83,11 +84,12 @@ impl<'a> Run<'a> {
                 }
             }
         };
-        if stopped != Stop::Interrupted {
+        if !stopped.is_early() {
             self.undo_vain_costs();
         }
+        let (proof, stopped) = self.prove(stopped, observer)?;
         self.path.report(observer);
-        if stopped != Stop::Interrupted {
+        if !stopped.is_early() {
             self.go_back();
         }
         let certificate = self.fitting.certificate();
@@ -95,7 +97,7 @@ impl<'a> Run<'a> {
             let tol = tolerance(&self.fitting, &self.schedule);
             refit::run(&mut self.fitting, cost / self.schedule.cost, tol);
         }
-        self.assemble(stopped, certificate)
+        self.assemble(stopped, certificate, proof)
     }
 
     /// What a search found; or why the run ends, if a search that failed is no error: one that was told to end, or that was given up
@@ -107,7 +109,7 @@ impl<'a> Run<'a> {
     ) -> Result<Result<T, Stop>> {
         match found {
             // A search that was told to end has nothing to say.
-            Err(_) if self.fitting.is_interrupted() => Ok(Err(Stop::Interrupted)),
+            Err(_) if self.fitting.is_interrupted() => Ok(Err(self.fitting.interruption())),
             // What was found before, and proven of it, stays.
             Err(Error::GivenUp(reason)) if !self.path.rounds.is_empty() => {
                 observer.given_up(&reason);

@@ -23,11 +23,18 @@ pub enum Stop {
     Search,
     /// No feature is left that has anything to do with the labels.
     Exhausted,
+    /// The time limit was reached.
+    Time,
     /// The user stopped it.
     Interrupted,
 }
 
 impl Stop {
+    /// Whether the run was ended from outside, at a point of no meaning.
+    pub fn is_early(self) -> bool {
+        matches!(self, Self::Time | Self::Interrupted)
+    }
+
     /// The reason as a sentence.
     pub fn explain(self) -> &'static str {
         match self {
@@ -41,6 +48,7 @@ impl Stop {
             }
             Self::Search => "the search for more was given up: it would take too long",
             Self::Exhausted => "nothing with a positive score is left",
+            Self::Time => "the time limit was reached: this is the model so far",
             Self::Interrupted => "interrupted: this is the model so far",
         }
     }

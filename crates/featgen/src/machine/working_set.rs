@@ -144,8 +144,22 @@ impl WorkingSet {
         (self.state, self.blocks) = (snapshot.state, snapshot.blocks);
     }
 
-    /// Fetches what is new in a block.
-    fn take(&mut self, space: &dyn FeatureSpace, block: &[Candidate]) -> Result<()> {
+    /// Makes a block of each of these candidates, which are known by number, with these weights.
+    pub(super) fn arrange(&mut self, units: &[u32], omega: Vec<f64>) {
+        let mut blocks = Blocks::new(self.state.blocks.outputs());
+        units.iter().for_each(|&t| blocks.push(self.coordinates(&[t])));
+        self.blocks = units.iter().map(|&t| vec![t]).collect();
+        (self.state.blocks, self.state.omega) = (blocks, omega);
+        self.state.f = self.apply();
+    }
+
+    /// How many coordinates a candidate has, outputs counted.
+    pub(super) fn width(&self, taken: u32) -> usize {
+        self.coordinates(&[taken]).len() * self.state.blocks.outputs()
+    }
+
+    /// Fetches the columns of candidates that were not taken before.
+    pub(super) fn take(&mut self, space: &dyn FeatureSpace, block: &[Candidate]) -> Result<()> {
         let mut unknown = Vec::new();
         for candidate in block {
             if self.index.contains_key(candidate) {

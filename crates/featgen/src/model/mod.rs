@@ -7,6 +7,7 @@ mod lacking;
 mod output;
 mod parameters;
 mod predict;
+mod proof;
 mod scores;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ pub use lacking::Lacking;
 pub use output::{Fit, PerOutput, predicted_class};
 pub use parameters::{GivenGroup, GivenGroups, Parameters, Weighing};
 pub use predict::{Decisions, Predictor};
+pub use proof::Proof;
 pub use scores::{Scores, Tally, Truth};
 
 use crate::feature::Feature;
@@ -72,6 +74,9 @@ pub struct Model {
     pub offset: bool,
     /// How good the selection is, before any refit.
     pub certificate: Certificate,
+    /// What is proven of the features, where a number of them was chosen [by gain](Select::Best).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
     /// Why the run ended.
     pub stopped: Stop,
     /// What it was trained on.

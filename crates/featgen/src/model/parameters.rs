@@ -25,6 +25,12 @@ pub struct Parameters {
     /// How columns are weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
+    /// The gap to which the features are to be proven the best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prove: Option<f64>,
+    /// Seconds after which the run is to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<f64>,
     /// Features per round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<usize>,

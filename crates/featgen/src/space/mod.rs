@@ -183,6 +183,27 @@ impl Precision {
     }
 }
 
+/// Squares of scores as large as they may be without rounding.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SquaresAtMost {
+    relative: f64,
+    absolute: f64,
+}
+
+impl SquaresAtMost {
+    /// Of scores that answer `ask`, in a space of this precision.
+    pub(crate) fn new(ask: &Ask<'_>, precision: Precision) -> Self {
+        let (size, terms) = ask.size_and_terms();
+        let relative = rounding::relative(terms + precision.operations);
+        Self { relative, absolute: relative * precision.radius * size }
+    }
+
+    /// A number that the square of a score is surely not above. No candidate whose score came out smaller is above it either.
+    pub(crate) fn of(&self, score: f64) -> f64 {
+        (score * (1.0 + 2.0 * self.relative) + self.absolute).powi(2)
+    }
+}
+
 /// What a worst-case analysis finds, best first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WorstCase {
@@ -229,15 +250,17 @@ impl WorstCase {
         }
     }
 
+    /// The score that no candidate beside the best is above, where `budget` were asked for: fewer are found only if all others have none.
+    pub(crate) fn rest(&self, budget: usize) -> f64 {
+        self.best.last().filter(|_| self.best.len() >= budget).map_or(0.0, |last| last.score)
+    }
+
     /// A number that the same is surely not above, for `count` candidates of a space of this precision: scores may have come
     /// out too small, and so may those that seem to be below the best. `ask` is what was asked for.
     pub fn top_at_most(&self, count: usize, ask: &Ask<'_>, precision: Precision) -> f64 {
-        let (size, terms) = ask.size_and_terms();
-        let relative = rounding::relative(terms + precision.operations);
-        let absolute = relative * precision.radius * size;
-        let square = |score: f64| (score * (1.0 + 2.0 * relative) + absolute).powi(2);
-        let best: f64 = self.best.iter().map(|scored| square(scored.score)).sum();
-        let others = count.saturating_sub(self.best.len()) as f64 * square(0.0);
+        let most = SquaresAtMost::new(ask, precision);
+        let best: f64 = self.best.iter().take(count).map(|scored| most.of(scored.score)).sum();
+        let others = count.saturating_sub(self.best.len()) as f64 * most.of(0.0);
         (best + others) * (1.0 + rounding::relative(self.best.len() + 8))
     }
 }

@@ -14,7 +14,6 @@ mod cache;
 mod curvature;
 mod eliminate;
 mod gram;
-#[cfg_attr(not(test), expect(dead_code, reason = "the machine is to call it"))]
 pub(crate) mod ksupport;
 mod model;
 mod moreau;

@@ -122,9 +122,9 @@ impl<R: Regulariser> Newton<R> {
         Self { regulariser, curvature: Vec::new(), widest, most_steps }
     }
 
-    /// What it minimises beside the objective.
-    pub(super) fn regulariser(&self) -> &R {
-        &self.regulariser
+    /// What it minimises beside the objective. It may be another from call to call: what is kept is of the objective alone.
+    pub(super) fn regulariser_mut(&mut self) -> &mut R {
+        &mut self.regulariser
     }
 
     /// Minimises over the free weights with the others as they are, and evaluates there.

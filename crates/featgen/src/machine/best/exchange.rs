@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Stop;
 use super::super::params::Plan;
 use super::super::run::Run;
+use super::RIDGE_TOL;
 use crate::error::Result;
 use crate::model::Seconds;
 use crate::space::Candidate;
@@ -53,7 +54,7 @@ impl Run<'_> {
             stay.sort_unstable();
             let stay = stay.into_iter().map(|k| chosen[k].clone());
             let others: Vec<Candidate> = stay.chain(proposals[..swap].iter().cloned()).collect();
-            let (outcome, spent) = self.fit_to(&others, Seconds::default())?;
+            let (outcome, spent) = self.fit_to(&others, Seconds::default(), RIDGE_TOL)?;
             seconds.generate += spent.generate;
             seconds.solve += spent.solve;
             if self.fitting.value < (1.0 - WORTHWHILE) * before.1 && !self.fitting.is_interrupted() {
@@ -66,6 +67,6 @@ impl Run<'_> {
             swap /= 2;
         }
         self.certified_in(seconds.score);
-        Ok(Some(if self.fitting.is_interrupted() { Stop::Interrupted } else { Stop::Features }))
+        Ok(Some(if self.fitting.is_interrupted() { self.fitting.interruption() } else { Stop::Features }))
     }
 }

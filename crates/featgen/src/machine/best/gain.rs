@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::super::fitting::Fitting;
+use super::super::proof::{Evidence, Squares};
 use super::NOTHING;
 use crate::error::Result;
 use crate::kernels;
@@ -25,21 +26,23 @@ impl Fitting<'_> {
         features: usize,
         wanted: usize,
     ) -> Result<(Vec<Candidate>, u128)> {
-        let (v, balanced) = self.residual();
-        let mut curvature = vec![0.0; v.len()];
+        let dual = self.dual();
+        let mut curvature = vec![0.0; dual.residual.len()];
         self.objective.curvature(&self.decision, &mut curvature);
         let taken = self.set.in_blocks();
-        let budget = features.max(SHORTLIST * wanted);
+        // A few more than wanted are needed to tell which of all others are surely in no better set.
+        let budget = (features + features / 2 + 16).max(SHORTLIST * wanted);
         let gain = Gain { curvature: Cow::Borrowed(&curvature), intercept: self.free.intercept, wanted };
-        let ask = Ask::many(&v, self.objective.outputs(), budget, &taken).by_gain(gain.clone());
+        let ask = Ask::many(&dual.residual, self.objective.outputs(), budget, &taken).by_gain(gain.clone());
         let mut worst = self.space.worst_case(&ask)?;
-        worst.best.truncate(features);
-        self.prove(&ask, &worst, features, balanced)?;
-        let mut fresh = worst.fresh;
+        let precision = self.bound(&dual, &ask, &worst, features)?;
+        let mut fresh = std::mem::take(&mut worst.fresh);
         if !worst.by_gain {
             fresh.truncate(SHORTLIST * wanted);
-            self.measure(&mut fresh, &v, &gain)?;
+            self.measure(&mut fresh, &dual.residual, &gain)?;
         }
+        let squares = Squares::of_best(&ask, &worst, precision, features);
+        self.evidence = Some(Evidence { dual, squares });
         let least = NOTHING * self.value;
         let some = fresh.into_iter().filter(|scored| scored.score > least).take(wanted);
         Ok((some.map(|scored| scored.item).collect(), worst.scored))

@@ -47,7 +47,7 @@ impl Run<'_> {
             return Ok(Some(stopped));
         }
         let all: Vec<Candidate> = chosen.into_iter().chain(proposals).collect();
-        let (outcome, seconds) = self.fit_to(&all, seconds)?;
+        let (outcome, seconds) = self.fit_to(&all, seconds, RIDGE_TOL)?;
         self.path.report(observer);
         self.path.record(&self.fitting, self.schedule.cost, &outcome, scored, seconds);
         Ok(None)
@@ -71,13 +71,18 @@ impl Run<'_> {
         }
     }
 
-    /// Fits these candidates, and no others, with a ridge penalty.
-    fn fit_to(&mut self, chosen: &[Candidate], mut seconds: Seconds) -> Result<(Outcome, Seconds)> {
+    /// Fits these candidates, and no others, with a ridge penalty, to this relative gap at least.
+    pub(super) fn fit_to(
+        &mut self,
+        chosen: &[Candidate],
+        mut seconds: Seconds,
+        gap: f64,
+    ) -> Result<(Outcome, Seconds)> {
         let clock = Instant::now();
         self.fitting.set.select(self.fitting.space, chosen)?;
         seconds.generate = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        let outcome = self.fitting.solve(self.schedule.inner_tol.min(RIDGE_TOL));
+        let outcome = self.fitting.solve(self.schedule.inner_tol.min(gap));
         seconds.solve = clock.elapsed().as_secs_f64();
         Ok((outcome, seconds))
     }

@@ -10,7 +10,6 @@
 
 mod model;
 pub(crate) mod norm;
-pub(crate) mod relax;
 
 pub(crate) use norm::KSupport;
 use std::borrow::Cow;
@@ -47,19 +46,25 @@ impl Solver {
     pub(crate) fn new(k: usize, outputs: usize) -> Self {
         // Every output has a matrix of its own: together they take no more room than one of the widest.
         let widest = (WIDEST as f64 / (outputs as f64).sqrt()) as usize;
-        Self { newton: Newton::new(KSupport { k: k.max(1) }, widest, MAX_STEPS) }
+        Self { newton: Newton::new(KSupport::new(k.max(1)), widest, MAX_STEPS) }
     }
 
-    /// The norm.
-    pub(crate) fn norm(&self) -> KSupport {
-        *self.newton.regulariser()
+    /// From now on, solves for this norm.
+    pub(crate) fn set_norm(&mut self, norm: KSupport) {
+        *self.newton.regulariser_mut() = norm;
+    }
+
+    fn norm(&mut self) -> KSupport {
+        *self.newton.regulariser_mut()
     }
 
     /// Improves `state`, whose blocks are the units of the working set, until the goal is met, or as far as numbers allow. Never
     /// makes it worse.
     pub(crate) fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
         let super::Outcome { objective, gap, iterations } = self.newton.solve(problem, state, goal);
-        let theta = self.norm().split(&norm::sorted(&model::lengths(&state.blocks, &state.omega))).theta;
+        let norm = self.norm();
+        let lengths = model::lengths(&state.blocks, &state.omega);
+        let theta = norm.split(&norm::sorted(&lengths[norm.forced.min(lengths.len())..])).theta;
         Outcome { objective, lower_bound: objective * (1.0 - gap), gap, iterations, theta }
     }
 

@@ -176,11 +176,14 @@ impl<'a> Minimiser<'a> {
         }
     }
 
-    /// Where the Newton step leads. Units that turn around on the way become zero, and the others are solved for again.
+    /// Where the Newton step leads. Units that turn around on the way become zero, and the others are solved for again; but not those
+    /// that are forced, for which nothing changes at zero.
     fn target(&self, smooth: &Smooth) -> Vec<f64> {
         let whole = smooth.system(self.model, self.damping);
         let mut live = whole.live.clone();
         let mut x = self.x.clone();
+        let forced = self.norm.forced.min(self.model.blocks.len());
+        let forced = forced.checked_sub(1).map_or(0, |last| self.model.blocks.range(last).end);
         for _ in 0..SOLVED_AGAIN {
             let gone: Vec<f64> =
                 x.iter().zip(&self.x).map(|(x, old)| if *x == 0.0 { -old } else { 0.0 }).collect();
@@ -196,7 +199,8 @@ impl<'a> Minimiser<'a> {
             live.retain(|unit| {
                 let range = unit.range.clone();
                 range.clone().for_each(|k| x[k] = self.x[k] + direction[k]);
-                let stays = kernels::dot(&x[range.clone()], &self.x[range.clone()]) > 0.0;
+                let stays =
+                    range.end <= forced || kernels::dot(&x[range.clone()], &self.x[range.clone()]) > 0.0;
                 if !stays {
                     x[range].fill(0.0);
                 }
@@ -255,14 +259,15 @@ impl Smooth {
     /// At weights `x` where the quadratic's negative gradient is `residual`; `None` if all are zero.
     fn new(norm: KSupport, units: &Blocks, x: &[f64], residual: &[f64]) -> Option<Self> {
         let lengths = lengths(units, x);
-        let sorted = sorted(&lengths);
+        let sorted = sorted(&lengths[norm.forced.min(lengths.len())..]);
         let split = norm.split(&sorted);
         // The shortest at the top: all that are as long count as it does.
         let lowest = split.top.checked_sub(1).map_or(f64::INFINITY, |last| sorted[last]);
         let (mut gradient, mut directions) = (vec![0.0; x.len()], vec![0.0; x.len()]);
         let mut live = Vec::new();
-        for (range, &length) in units.ranges().zip(&lengths).filter(|(_, length)| **length > 0.0) {
-            let middle = length < lowest && split.theta > 0.0;
+        let units = units.ranges().zip(&lengths).enumerate().filter(|(_, (_, length))| **length > 0.0);
+        for (unit, (range, &length)) in units {
+            let middle = unit >= norm.forced && length < lowest && split.theta > 0.0;
             let across = if middle { split.theta / length } else { 1.0 };
             for k in range.clone() {
                 gradient[k] = residual[k] - across * x[k];
@@ -271,7 +276,7 @@ impl Smooth {
             live.push(Live { range, across, along: across });
         }
         let share = 1.0 / (norm.k - split.top).max(1) as f64;
-        (!live.is_empty()).then_some(Self { value: split.value, gradient, directions, live, share })
+        (!live.is_empty()).then_some(Self { value: norm.value(&lengths), gradient, directions, live, share })
     }
 
     fn system<'a>(&self, quadratic: &'a Quadratic<'a>, damping: f64) -> System<'a> {

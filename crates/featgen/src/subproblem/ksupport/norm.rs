@@ -12,11 +12,15 @@
 //! ||w||_K^2 = sum over the top of ||w_u||^2 + (sum over the middle of ||w_u||)^2 / (K - number at the top)
 //! ```
 
-/// The norm with a number of units, at least 1.
+/// The norm with a number of units.
+///
+/// Some units may be *forced*: their `d_u` is 1, so that they count as in a ridge whatever the others do. They are the first of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KSupport {
-    /// How many units may have weights at the price of a ridge.
+    /// How many units that are not forced may have weights at the price of a ridge: at least 1, if there are such units.
     pub(crate) k: usize,
+    /// Units that are forced.
+    pub(crate) forced: usize,
 }
 
 /// How the norm sees some lengths.
@@ -32,7 +36,18 @@ pub(crate) struct Split {
 }
 
 impl KSupport {
-    /// Splits units of these lengths, the longest first.
+    /// With none forced.
+    pub(crate) fn new(k: usize) -> Self {
+        Self { k, forced: 0 }
+    }
+
+    /// Half the square of the length of those that are forced, and the lengths of the others.
+    fn without_forced(self, lengths: &[f64]) -> (f64, &[f64]) {
+        let (forced, others) = lengths.split_at(self.forced.min(lengths.len()));
+        (0.5 * forced.iter().map(|a| a * a).sum::<f64>(), others)
+    }
+
+    /// Splits units of these lengths, none of them forced, the longest first.
     pub(crate) fn split(self, sorted: &[f64]) -> Split {
         let filled = sorted.partition_point(|&length| length > 0.0);
         let squares = |top: usize| sorted[..top].iter().rev().map(|a| a * a).sum::<f64>();
@@ -47,35 +62,36 @@ impl KSupport {
         Split { top, theta: theta(top), value }
     }
 
-    /// Half the square of the norm of units of these lengths, in any order.
+    /// Half the square of the norm of units of these lengths: those that are forced first, the others in any order.
     pub(crate) fn value(self, lengths: &[f64]) -> f64 {
-        self.split(&sorted(lengths)).value
+        let (forced, others) = self.without_forced(lengths);
+        forced + self.split(&sorted(others)).value
     }
 
-    /// The square of the dual norm: the sum of the K largest of these squares, in any order.
+    /// The square of the dual norm: the sum of these squares, those of the forced first, over all that are forced and the K largest of
+    /// the others.
     pub(crate) fn dual_square(self, squares: &[f64]) -> f64 {
+        let (forced, others) = squares.split_at(self.forced.min(squares.len()));
         // The smallest first: large numbers do not swallow them.
-        sorted(squares).iter().take(self.k).rev().sum()
+        sorted(others).iter().take(self.k).rev().sum::<f64>() + forced.iter().sum::<f64>()
     }
 
-    /// The K-th largest of some numbers that are not negative; 0 if there are fewer. Of scores at the optimum it is the threshold:
-    /// no unit whose score is at most that would get a weight.
-    pub(crate) fn threshold(self, scores: &[f64]) -> f64 {
-        sorted(scores).get(self.k - 1).copied().unwrap_or(0.0)
-    }
-
-    /// By how much each unit is shortened in `argmin l/2 ||w - z||^2 + 1/2 ||w||_K^2`, for units z of these lengths.
+    /// By how much each unit is shortened in `argmin l/2 ||w - z||^2 + 1/2 ||w||_K^2`, for units z of these lengths, those that are
+    /// forced first.
     ///
     /// A unit of length o becomes `min(o l / (l + 1), max(0, o - theta / l))`. With `t = 1 / theta` and `s = 1 / l` the threshold
     /// solves `sum_u min(1, max(0, o_u t - s)) = K`: increasing and piecewise linear in t, so that walking through the places
     /// where a unit enters or is full finds the piece, and the piece the exact solution.
     pub(crate) fn shrink(self, lengths: &[f64], l: f64) -> Vec<f64> {
-        let theta = self.proximal_threshold(&sorted(lengths), l);
+        let (_, others) = self.without_forced(lengths);
+        let theta = self.proximal_threshold(&sorted(others), l);
+        let ridge = l / (l + 1.0);
         let factor = |&o: &f64| match o > 0.0 {
-            true => (l / (l + 1.0)).min((1.0 - theta / (l * o)).max(0.0)),
+            true => ridge.min((1.0 - theta / (l * o)).max(0.0)),
             false => 0.0,
         };
-        lengths.iter().map(factor).collect()
+        let forced = std::iter::repeat_n(ridge, lengths.len() - others.len());
+        forced.chain(others.iter().map(factor)).collect()
     }
 
     fn proximal_threshold(self, sorted: &[f64], l: f64) -> f64 {

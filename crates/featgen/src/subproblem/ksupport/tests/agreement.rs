@@ -160,7 +160,7 @@ fn the_optimum_is_that_of_a_conic_solver() {
     (0..8 * 2 * 5 * 3 * 2u64).into_par_iter().for_each(|seed| {
         let case = case(seed);
         let expected = case.optimum();
-        let without_matrix = Solver { newton: Newton::new(KSupport { k: case.k }, 0, 1000) };
+        let without_matrix = Solver { newton: Newton::new(KSupport::new(case.k), 0, 1000) };
         for solver in [Solver::new(case.k, case.objective.outputs()), without_matrix] {
             let found = case.solve(solver, GAP);
             let (name, away) = (&case.name, (found.objective - expected) / expected);

@@ -1,4 +1,3 @@
 mod agreement;
 mod edges;
 mod norm;
-mod relax;

@@ -41,7 +41,7 @@ proptest! {
 
     #[test]
     fn the_norm_is_the_one_defined(lengths in lengths(), k in 1usize..28) {
-        let (found, expected) = (2.0 * KSupport { k }.value(&lengths), by_definition(&lengths, k));
+        let (found, expected) = (2.0 * KSupport::new(k).value(&lengths), by_definition(&lengths, k));
         prop_assert!((found - expected).abs() <= 1e-12 * expected, "{found} {expected}");
     }
 
@@ -49,7 +49,7 @@ proptest! {
     /// for which it is the same.
     #[test]
     fn the_dual_norm_is_the_dual(lengths in lengths(), others in lengths(), k in 1usize..28) {
-        let norm = KSupport { k };
+        let norm = KSupport::new(k);
         let product: f64 = lengths.iter().zip(&others).map(|(a, b)| a * b).sum();
         let squares: Vec<f64> = others.iter().map(|x| x * x).collect();
         let most = (2.0 * norm.value(&lengths) * norm.dual_square(&squares)).sqrt();
@@ -69,7 +69,7 @@ proptest! {
     fn the_proximal_threshold_is_the_one_of_bisection(lengths in lengths(), k in 1usize..28, l in -6.0..6.0f64) {
         let l = 10f64.powf(l);
         let theta = threshold_by_bisection(&lengths, k, l);
-        for (o, factor) in lengths.iter().zip((KSupport { k }).shrink(&lengths, l)) {
+        for (o, factor) in lengths.iter().zip((KSupport::new(k)).shrink(&lengths, l)) {
             let expected = (o * l / (l + 1.0)).min((o - theta / l).max(0.0));
             prop_assert!((factor * o - expected).abs() <= 1e-12 * (1.0 + l) * o, "{o} becomes {}, not {expected}", factor * o);
         }
@@ -78,7 +78,7 @@ proptest! {
     /// What a proximal step leaves is a subgradient: the step and the point have the product of their norms.
     #[test]
     fn the_proximal_step_is_optimal(lengths in lengths(), k in 1usize..28, l in -6.0..6.0f64) {
-        let (norm, l) = (KSupport { k }, 10f64.powf(l));
+        let (norm, l) = (KSupport::new(k), 10f64.powf(l));
         let factors = norm.shrink(&lengths, l);
         let x: Vec<f64> = lengths.iter().zip(&factors).map(|(o, factor)| o * factor).collect();
         let left: Vec<f64> = lengths.iter().zip(&x).map(|(o, x)| l * (o - x)).collect();

@@ -1,0 +1,102 @@
+//! What is proven of K chosen features (math: section 9): no K candidates of the space, seen or not, have a ridge fit with an objective
+//! below the lower bound.
+//!
+//! A bound comes for free with every look at all candidates. Where more is asked for, branch and bound closes the gap between it and the
+//! objective of the best set known: by a better bound, or a better set.
+
+mod candidates;
+mod dual;
+mod node;
+mod relaxation;
+mod search;
+
+use candidates::Candidates;
+pub(super) use dual::{Dual, Squares};
+use relaxation::Relaxation;
+use search::Search;
+
+use super::params::Select;
+use super::run::Run;
+use super::{Observer, Stop};
+use crate::error::{Error, Result};
+use crate::model::{Proof, Seconds};
+use crate::space::Candidate;
+
+/// How exactly the final weights of a set that was searched for are solved.
+const FINAL: f64 = 1e-9;
+
+/// What the last look at all candidates proves.
+pub(super) struct Evidence {
+    pub(super) dual: Dual,
+    pub(super) squares: Squares,
+}
+
+impl Run<'_> {
+    /// What is proven of features that were chosen by gain, if the choice came to its end for this reason; and why the run ends. If a
+    /// proof is asked for, a better set may be found on the way.
+    pub(super) fn prove(
+        &mut self,
+        stopped: Stop,
+        observer: &mut dyn Observer,
+    ) -> Result<(Option<Proof>, Stop)> {
+        if self.plan.select != Select::Best || !matches!(stopped, Stop::Features | Stop::Exhausted) {
+            return Ok((None, stopped));
+        }
+        let Some(goal) = self.fitting.machine.prove else { return Ok((Some(self.free_proof()), stopped)) };
+        let proof = self.search(goal, observer)?;
+        let ended = self.fitting.is_interrupted() && proof.gap() > goal;
+        Ok((Some(proof), if ended { self.fitting.interruption() } else { stopped }))
+    }
+
+    /// What the last look at all candidates proves.
+    fn free_proof(&self) -> Proof {
+        let fitting = &self.fitting;
+        let (objective, lower_bound, size) = (fitting.value, fitting.lower_bound, fitting.space.size());
+        let mut proof = Proof { objective, lower_bound, forced: 0, undecided: size, nodes: 0 };
+        if let Some(Evidence { dual, squares }) = &fitting.evidence {
+            let decided = dual.decide(&*fitting.objective, squares, objective);
+            let possible = squares.open.len() - decided.outside(squares).len();
+            proof.forced = decided.inside;
+            let possible = if squares.rest <= decided.cut { possible as u128 } else { size };
+            proof.undecided = possible.saturating_sub(decided.inside as u128);
+        }
+        proof
+    }
+
+    /// Branch and bound, until the gap is at most `goal` or the run is to end.
+    fn search(&mut self, goal: f64, observer: &mut dyn Observer) -> Result<Proof> {
+        let fitting = &self.fitting;
+        let (machine, objective) = (fitting.machine, &*fitting.objective);
+        let mut candidates = Candidates::new(fitting.space, objective.outputs())?;
+        let chosen = fitting.set.chosen();
+        let mut best: Vec<u32> = chosen.iter().map(|candidate| candidates.number(candidate)).collect();
+        best.sort_unstable();
+        let k = self.plan.features;
+        let relaxation =
+            Relaxation::new(objective, &fitting.free, &machine.kept, &machine.context, k, candidates);
+        let mut search = Search::new(relaxation, k, best, fitting.lower_bound)?;
+        let searched = search.run(goal, |proof| {
+            observer.proof(proof);
+            !fitting.is_interrupted()
+        });
+        match searched {
+            Err(_) if fitting.is_interrupted() => {}
+            Err(Error::GivenUp(reason)) => observer.given_up(&reason),
+            other => other?,
+        }
+        let (proof, set) = (search.proof(), search.set());
+        drop(search);
+        self.settle_on(&set, proof)
+    }
+
+    /// Fits the best set that was found.
+    fn settle_on(&mut self, set: &[Candidate], proof: Proof) -> Result<Proof> {
+        // Little time, also if the run is to end: the set is there, and its weights are near.
+        let (outcome, seconds) = self.fit_to(set, Seconds::default(), FINAL)?;
+        let fitting = &mut self.fitting;
+        fitting.lower_bound = fitting.lower_bound.max(proof.lower_bound);
+        fitting.value = fitting.value.max(fitting.lower_bound);
+        self.path.amend(fitting, self.schedule.cost, &outcome, seconds);
+        Ok(Proof { objective: fitting.value, lower_bound: fitting.lower_bound, ..proof })
+    }
+}
