@@ -102,7 +102,7 @@ def l0bnb(problem: Problem, X: np.ndarray, y: np.ndarray, truth: set[int]) -> Re
     # 1/2 |y - X w|^2 + l0 |w|_0 + l2 |w|^2: divided by C, featgen's objective with a price. A planted feature explains about n / 2.
     tree = BNBTree(X.astype(float), y - y.mean())
     start = time.process_time()
-    found = tree.solve(0.25 * problem.n, 0.5 / problem.cost, 2.0, gap_tol=GAP, time_limit=SECONDS)
+    found = tree.solve(l0=0.25 * problem.n, l2=0.5 / problem.cost, m=2.0, gap_tol=GAP, time_limit=SECONDS)
     right = len(set(np.flatnonzero(found.beta).tolist()) & truth)
     return Result(time.process_time() - start, right, float(found.gap), tree.number_of_nodes)
 

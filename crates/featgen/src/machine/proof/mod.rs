@@ -55,10 +55,15 @@ impl Run<'_> {
         let mut proof = Proof { objective, lower_bound, forced: 0, undecided: size, nodes: 0 };
         if let Some(Evidence { dual, squares }) = &fitting.evidence {
             let decided = dual.decide(&*fitting.objective, squares, objective);
-            let possible = squares.open.len() - decided.outside(squares).len();
+            let listed = squares.open.len() - decided.outside(squares).len();
+            let possible = match squares.rest <= decided.cut {
+                // There is one best set: nobody else has a place in it.
+                _ if decided.inside == squares.places => decided.inside as u128,
+                true => listed as u128,
+                false => size,
+            };
             proof.forced = decided.inside;
-            let possible = if squares.rest <= decided.cut { possible as u128 } else { size };
-            proof.undecided = possible.saturating_sub(decided.inside as u128);
+            proof.undecided = possible - decided.inside as u128;
         }
         proof
     }
@@ -82,6 +87,7 @@ impl Run<'_> {
         match searched {
             Err(_) if fitting.is_interrupted() => {}
             Err(Error::GivenUp(reason)) => observer.given_up(&reason),
+            Ok(()) if search.is_full() => observer.given_up(&"the proof takes too much memory".into()),
             other => other?,
         }
         let (proof, set) = (search.proof(), search.set());

@@ -85,6 +85,11 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
+    /// Whether open nodes take so much memory that there is no room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes >= MOST_BYTES
+    }
+
     /// The best set known.
     pub(super) fn set(&self) -> Vec<Candidate> {
         self.best.iter().map(|&number| self.relaxation.candidates.named(number).clone()).collect()
@@ -93,7 +98,7 @@ impl<'a> Search<'a> {
     /// Searches until the gap is at most `goal`, or `go_on` says no; it is asked before every node, with what is proven so far. Where an
     /// error ends it, what was proven before stays.
     pub(super) fn run(&mut self, goal: f64, mut go_on: impl FnMut(&Proof) -> bool) -> Result<()> {
-        while (self.nodes == 0 || self.gap() > goal) && self.bytes < MOST_BYTES && go_on(&self.progress()) {
+        while (self.nodes == 0 || self.gap() > goal) && !self.is_full() && go_on(&self.progress()) {
             let Some(Entry { node, .. }) = self.open.pop() else { break };
             self.bytes -= size(&node);
             match node.undecided(self.k).filter(|_| self.nodes > 0) {
@@ -200,7 +205,9 @@ impl<'a> Search<'a> {
             }
             None => false,
         });
-        self.proof_of(forced, known.then_some(possible.len()))
+        // Where all places are taken by those that are in every best set, there is one best set.
+        let only = (forced == self.k).then_some(forced);
+        self.proof_of(forced, only.or(known.then_some(possible.len())))
     }
 }
 
