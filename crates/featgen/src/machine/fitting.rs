@@ -1,13 +1,13 @@
 //! The fit that a run works on: the weights reached, the decision values that they make, and the bound that is proven so far.
 //! Every way of choosing features shares it; which features come next, and when to stop, is not decided here.
 
-use super::params::{Machine, Select};
+use super::params::{Machine, Plan, Select};
 use super::working_set::WorkingSet;
 use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Fit, PerOutput, predicted_class};
 use crate::objective::{Free, Objective, Output};
-use crate::space::{Ask, FeatureSpace, Precision, WorstCase};
+use crate::space::{Ask, FeatureSpace, Fresh, Precision, WorstCase};
 use crate::subproblem::{self, Goal, Outcome, Problem, Subproblem, norm};
 
 /// Relative difference below which two objectives count as the same.
@@ -100,7 +100,7 @@ impl<'a> Fitting<'a> {
     /// Of no features: only what is never penalised has weights.
     pub(super) fn new(
         machine: &'a Machine,
-        select: Select,
+        plan: &Plan,
         space: &'a dyn FeatureSpace,
         labels: &'a Labels,
     ) -> Result<Self> {
@@ -108,15 +108,19 @@ impl<'a> Fitting<'a> {
         if labels.len() != rows {
             return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
-        let cost = machine.cost_for(select, space, labels)?;
+        let cost = machine.cost_for(plan.select, space, labels)?;
         let objective = machine.objective(labels, cost)?;
         let free = machine.free(&*objective, rows)?;
+        let solver = match plan.on_features {
+            true => subproblem::on_features(plan.budget, objective.outputs()),
+            false => subproblem::by_name(&machine.solver)?,
+        };
         let mut fitting = Self {
             machine,
             space,
             labels,
             cost,
-            solver: subproblem::by_name(&machine.solver)?,
+            solver,
             set: WorkingSet::new(rows, &machine.kept, objective.outputs(), free.width()),
             decision: Vec::new(),
             value: 0.0,
@@ -151,8 +155,19 @@ impl<'a> Fitting<'a> {
     /// The worst-case analysis for `budget` candidates, and the bound that its scores prove (math: section 2).
     pub(super) fn worst_case(&mut self, budget: usize) -> Result<WorstCase> {
         let (v, balanced) = self.residual();
+        self.worst_case_at(&v, balanced, budget, None)
+    }
+
+    /// The same at these residuals, where of candidates that are not taken only some may be of use.
+    pub(super) fn worst_case_at(
+        &mut self,
+        v: &[f64],
+        balanced: bool,
+        budget: usize,
+        fresh: Option<Fresh>,
+    ) -> Result<WorstCase> {
         let taken = self.set.in_blocks();
-        let ask = Ask::many(&v, self.objective.outputs(), budget, &taken);
+        let ask = Ask { fresh, ..Ask::many(v, self.objective.outputs(), budget, &taken) };
         let worst = self.space.worst_case(&ask)?;
         self.prove(&ask, &worst, budget, balanced)?;
         Ok(worst)
@@ -247,10 +262,14 @@ impl<'a> Fitting<'a> {
     /// nothing beside what the features have gained. (At a cost that is far too small the norm is small as well, but the gain is
     /// no larger.) Nor can costs grow for ever.
     pub(super) fn is_saturated(&self, tol: f64) -> bool {
-        let norm = self.set.state.blocks.norm(&self.set.state.omega);
-        let (part, gain) = (0.5 * norm * norm, self.null - self.value);
+        let (part, gain) = (self.penalty(), self.null - self.value);
         let settled = gain > tol * self.null && part < tol * gain;
         settled || part > (1.0 - tol) * self.value || 2.0 * self.null > LARGEST_OBJECTIVE
+    }
+
+    /// What the weights cost for themselves: half the square of their norm.
+    pub(super) fn penalty(&self) -> f64 {
+        self.solver.penalty(&self.set.state.blocks, &self.set.state.omega)
     }
 
     /// Computes the decision values at the weights that are there.

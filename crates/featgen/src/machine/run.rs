@@ -27,7 +27,7 @@ impl Machine {
     ) -> Result<Model> {
         let plan = self.check()?;
         self.context.run(|| {
-            let fitting = Fitting::new(self, plan.select, space, labels)?;
+            let fitting = Fitting::new(self, &plan, space, labels)?;
             Run::new(plan, fitting).run(observer)
         })?
     }
@@ -69,6 +69,7 @@ impl<'a> Run<'a> {
                 break Stop::Interrupted;
             }
             let step = match self.plan.select {
+                Select::Paper if self.plan.on_features => self.relax(observer),
                 Select::Paper => self.round(observer),
                 Select::Best => self.step_by_gain(observer),
             };

@@ -100,6 +100,18 @@ impl WorkingSet {
     }
 
     /// Makes one block of these candidates. Columns that stay keep their weights, new ones have none.
+    /// Adds a block of weight 0 for each of these candidates, none of which is in a block.
+    pub(super) fn insert_each(&mut self, space: &dyn FeatureSpace, candidates: &[Candidate]) -> Result<()> {
+        self.take(space, candidates)?;
+        for number in candidates.iter().map(|candidate| self.index[candidate]) {
+            let coordinates = self.coordinates(&[number]);
+            self.state.blocks.push(coordinates);
+            self.blocks.push(vec![number]);
+        }
+        self.state.omega.resize(self.state.blocks.columns.len(), 0.0);
+        Ok(())
+    }
+
     pub(super) fn select(&mut self, space: &dyn FeatureSpace, chosen: &[Candidate]) -> Result<()> {
         self.take(space, chosen)?;
         let mut numbers: Vec<u32> = chosen.iter().map(|candidate| self.index[candidate]).collect();

@@ -40,7 +40,7 @@ impl Run<'_> {
     ) -> Result<Option<Stop>> {
         let mut swap = self.exchange.swap.min(proposals.len());
         if self.exchange.steps == 0 || swap == 0 {
-            self.certified_in(seconds.score);
+            self.path.certified_in(seconds.score);
             return Ok(Some(Stop::Features));
         }
         self.exchange.steps -= 1;
@@ -65,7 +65,7 @@ impl Run<'_> {
             (self.fitting.value, self.fitting.decision) = (before.1, before.2.clone());
             swap /= 2;
         }
-        self.certified_in(seconds.score);
+        self.path.certified_in(seconds.score);
         Ok(Some(if self.fitting.is_interrupted() { Stop::Interrupted } else { Stop::Features }))
     }
 }

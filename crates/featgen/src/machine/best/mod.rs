@@ -43,7 +43,7 @@ impl Run<'_> {
             return self.exchange(chosen, &proposals, seconds);
         }
         if let Some(stopped) = self.ends_early(&proposals) {
-            self.certified_in(seconds.score);
+            self.path.certified_in(seconds.score);
             return Ok(Some(stopped));
         }
         let all: Vec<Candidate> = chosen.into_iter().chain(proposals).collect();
@@ -51,13 +51,6 @@ impl Run<'_> {
         self.path.report(observer);
         self.path.record(&self.fitting, self.schedule.cost, &outcome, scored, seconds);
         Ok(None)
-    }
-
-    /// The time of scores that only certify belongs to the round that they certify.
-    fn certified_in(&mut self, seconds: f64) {
-        if let Some(round) = self.path.rounds.last_mut() {
-            round.seconds.score += seconds;
-        }
     }
 
     /// Why there are no more rounds although more features are wanted.
