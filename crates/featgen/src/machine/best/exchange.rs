@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Stop;
 use super::super::params::Plan;
 use super::super::run::Run;
+use super::COMPARED;
 use crate::error::Result;
 use crate::model::Seconds;
 use crate::space::Candidate;
@@ -47,13 +48,14 @@ impl Run<'_> {
         let costs = self.fitting.removal_costs();
         let mut order: Vec<usize> = (0..chosen.len()).collect();
         order.sort_by(|&a, &b| costs[a].total_cmp(&costs[b]).then(chosen[a].cmp(&chosen[b])));
+        let tolerance = self.schedule.inner_tol.min(COMPARED);
         let before = (self.fitting.set.snapshot(), self.fitting.value, self.fitting.decision.clone());
         while swap > 0 && !self.fitting.is_interrupted() {
             let mut stay: Vec<usize> = order[swap..].to_vec();
             stay.sort_unstable();
             let stay = stay.into_iter().map(|k| chosen[k].clone());
             let others: Vec<Candidate> = stay.chain(proposals[..swap].iter().cloned()).collect();
-            let (outcome, spent) = self.fit_to(&others, Seconds::default())?;
+            let (outcome, spent) = self.fit_to(&others, tolerance, Seconds::default())?;
             seconds.generate += spent.generate;
             seconds.solve += spent.solve;
             if self.fitting.value < (1.0 - WORTHWHILE) * before.1 && !self.fitting.is_interrupted() {
