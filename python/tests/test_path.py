@@ -156,7 +156,7 @@ def test_rules(data):
         ({"n_features": 23, "max_rounds": 5}, "n_features=23 .* is 5 .of 24 .*'rounds'"),
         ({"n_features": 23, "tol": 0.5}, "n_features=23 .* is 1 .*'tolerance'"),
         ({"n_features": 30}, "n_features=30 .* is 2[0-3] .of 24 .*'optimal'"),
-        ({"gap": 1e-4, "max_rounds": 5}, "gap=0.0001 .* is 0.9.*'rounds'"),
+        ({"gap": 1e-4, "max_rounds": 3}, "gap=0.0001 .* is 0.9.*'rounds'"),
         ({"inner_tol": 1e-300, "loss": "logistic"}, "inner_tol=1e-300 .* last round"),
     ],
     ids=str,

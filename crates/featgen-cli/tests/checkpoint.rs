@@ -144,12 +144,12 @@ fn a_full_disk_does_not_end_a_run() {
     let kept = fs::read(path("run.ckpt")).unwrap();
     // Room for the model, not for a number per instance.
     let mut command = featgen_on_full_disk(folder.path(), 20);
-    let output = command.args(args(5, "five.json").split(' ')).assert().success().get_output().clone();
+    let output = command.args(args(3, "three.json").split(' ')).assert().success().get_output().clone();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said.matches("its checkpoint cannot be written").count(), 1, "{said}");
     assert!(fs::read(path("run.ckpt")).unwrap() == kept);
     let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));
-    featgen(folder.path()).args(args(5, "again.json").split(' ')).assert().success();
-    assert!(fs::read(path("five.json")).unwrap() == fs::read(path("again.json")).unwrap());
+    featgen(folder.path()).args(args(3, "again.json").split(' ')).assert().success();
+    assert!(fs::read(path("three.json")).unwrap() == fs::read(path("again.json")).unwrap());
 }

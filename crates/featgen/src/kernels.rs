@@ -162,6 +162,24 @@ pub(crate) fn square_dot<T: Number>(x: &[T], v: &[f64]) -> f64 {
     finish(sums, &last[..x_rest.len()], v_rest)
 }
 
+/// `sum x v`, `sum x d` and `sum x^2 d` with one reading of the column; each as [`dot`] and [`square_dot`] give it, to the bit.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn dots_and_square<T: Number>(x: &[T], v: &[f64], d: &[f64]) -> [f64; 3] {
+    let (x, x_rest) = x.as_chunks::<LANES>();
+    let ((v, v_rest), (d, d_rest)) = (v.as_chunks(), d.as_chunks());
+    let (mut sv, mut sd, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for ((x, v), d) in x.iter().zip(v).zip(d) {
+        let x = x.map(Number::wide);
+        sv = step(sv, &x, v);
+        sd = step(sd, &x, d);
+        squares = step(squares, &x.map(|x| x * x), d);
+    }
+    let mut last = [0.0; LANES];
+    last.iter_mut().zip(x_rest).for_each(|(last, x)| *last = x.wide() * x.wide());
+    let rest = &last[..x_rest.len()];
+    [finish(sv, x_rest, v_rest), finish(sd, x_rest, d_rest), finish(squares, rest, d_rest)]
+}
+
 /// A part of the dot product of a column, which begins where the parts before it left off: with [`finish_dot`] at the end, it is
 /// as [`dot`] gives it, to the bit. Parts are of whole lanes: of a multiple of [`LANES`] rows.
 #[multiversion(targets("x86_64+avx2"))]

@@ -17,6 +17,9 @@ use featgen::{Error, LinearSpace, Machine, Model, Result};
 /// Beyond what rounding explains.
 const SLACK: f64 = 1e-9;
 
+/// Beyond what the reference may be off by: some problems are hard for it.
+const REFERENCE: f64 = 1e-8;
+
 /// Runs the machine and checks all that must hold of any run.
 fn checked(problem: &Problem, machine: &Machine) -> Model {
     let columns = problem.store();
@@ -37,11 +40,11 @@ fn checked(problem: &Problem, machine: &Machine) -> Model {
         let optimum = *optima.entry(round.cost.to_bits()).or_insert_with(|| problem.optimum(round.cost));
         let (t, objective, bound) = (round.round, round.objective, round.lower_bound);
         assert!(
-            bound <= optimum * (1.0 + SLACK),
+            bound <= optimum * (1.0 + REFERENCE),
             "{problem}, round {t}: bound {bound} above optimum {optimum}"
         );
         assert!(
-            objective >= optimum * (1.0 - SLACK),
+            objective >= optimum * (1.0 - REFERENCE),
             "{problem}, round {t}: {objective} below optimum {optimum}"
         );
         assert_eq!(round.selected, round.terms.len(), "{problem}, round {t}");

@@ -97,7 +97,8 @@ pub(crate) struct LearningArgs {
 
     /// Run until the selection is proven to be within this part of the optimum
     ///
-    /// 0.01 means 1 %. Features may be proposed again; --tol, --max-rounds and --features then apply only if given.
+    /// 0.01 means 1 %. Rounds then add all features that would get a weight, not just B; --tol, --max-rounds and --features apply
+    /// only if given.
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     gap: Option<f64>,
 

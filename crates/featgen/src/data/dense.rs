@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Column, ColumnView, Columns, GoOn, RowBlocks, ValuesView, sparse};
+use super::{Column, ColumnView, Columns, GoOn, Outputs, RowBlocks, ValuesView, gain_dots_apart, sparse};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, Sums};
 
@@ -327,6 +327,19 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
                 }
             }
             Layout::RowMajor => self.add_square_dots(0..n, range, v, out),
+        }
+    }
+
+    fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        let width = range.len();
+        if self.layout == Layout::RowMajor || out.len() != 3 * width {
+            return gain_dots_apart(self, range, both, out);
+        }
+        // All from one reading of a column.
+        let (v, d) = both.by_output().split_at(self.rows.len());
+        for (k, j) in range.enumerate() {
+            let sums = kernels::dots_and_square(self.column(j), v, d);
+            (0..3).for_each(|s| out[s * width + k] = sums[s]);
         }
     }
 

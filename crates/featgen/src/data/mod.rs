@@ -92,6 +92,12 @@ pub trait Columns: Send + Sync {
         });
     }
 
+    /// All that gains are made of: of the vectors `both`, which are residuals and as many curvatures `d`, the sums of
+    /// [`dots`](Columns::dots), and after them those of [`square_dots`](Columns::square_dots) with `d`.
+    fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        gain_dots_apart(self, range, both, out);
+    }
+
     /// The same data by blocks of rows, where these must be read before any other: of data by rows that may be larger than memory.
     fn by_blocks(&self) -> Option<&dyn RowBlocks> {
         None
@@ -129,6 +135,19 @@ pub trait Columns: Send + Sync {
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
         largest_of_visited(self, go_on)
     }
+}
+
+/// [`Columns::gain_dots`], one kind of sums after the other.
+fn gain_dots_apart<C: Columns + ?Sized>(
+    columns: &C,
+    range: Range<usize>,
+    both: &Outputs<'_>,
+    out: &mut [f64],
+) {
+    let (dots, squares) = out.split_at_mut(out.len() / 3 * 2);
+    columns.dots_with(range.clone(), both, dots);
+    let (_, d) = both.by_output().split_at(both.by_output().len() / 2);
+    columns.square_dots(range, d, squares);
 }
 
 /// The largest absolute value, for whoever has no faster way: a visit to every column.

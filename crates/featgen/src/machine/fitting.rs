@@ -2,14 +2,14 @@
 //! Every way of choosing features shares it; which features come next, and when to stop, is not decided here.
 
 use super::Stop;
-use super::params::{Machine, Select};
+use super::params::{Machine, Plan, Select};
 use super::proof::{Dual, Evidence};
 use super::working_set::WorkingSet;
 use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Fit, PerOutput, predicted_class};
 use crate::objective::{Free, Objective, Output};
-use crate::space::{Ask, FeatureSpace, Precision, WorstCase};
+use crate::space::{Ask, FeatureSpace, Fresh, Precision, WorstCase};
 use crate::subproblem::{self, Goal, Outcome, Problem, Subproblem, norm};
 
 /// Relative difference below which two objectives count as the same.
@@ -104,7 +104,7 @@ impl<'a> Fitting<'a> {
     /// Of no features: only what is never penalised has weights.
     pub(super) fn new(
         machine: &'a Machine,
-        select: Select,
+        plan: &Plan,
         space: &'a dyn FeatureSpace,
         labels: &'a Labels,
     ) -> Result<Self> {
@@ -112,15 +112,19 @@ impl<'a> Fitting<'a> {
         if labels.len() != rows {
             return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
-        let cost = machine.cost_for(select, space, labels)?;
+        let cost = machine.cost_for(plan.select, space, labels)?;
         let objective = machine.objective(labels, cost)?;
         let free = machine.free(&*objective, rows)?;
+        let solver = match plan.on_features {
+            true => subproblem::on_features(plan.budget, objective.outputs()),
+            false => subproblem::by_name(&machine.solver)?,
+        };
         let mut fitting = Self {
             machine,
             space,
             labels,
             cost,
-            solver: subproblem::by_name(&machine.solver)?,
+            solver,
             set: WorkingSet::new(rows, &machine.kept, objective.outputs(), free.width()),
             decision: Vec::new(),
             value: 0.0,
@@ -155,11 +159,20 @@ impl<'a> Fitting<'a> {
 
     /// The worst-case analysis for `budget` candidates, and the bound that its scores prove (math: section 2).
     pub(super) fn worst_case(&mut self, budget: usize) -> Result<WorstCase> {
-        let dual = self.dual();
+        self.worst_case_at(&self.dual(), budget, None)
+    }
+
+    /// The same at a point of the dual problem, where of candidates that are not taken only some may be of use.
+    pub(super) fn worst_case_at(
+        &mut self,
+        dual: &Dual,
+        budget: usize,
+        fresh: Option<Fresh>,
+    ) -> Result<WorstCase> {
         let taken = self.set.in_blocks();
-        let ask = Ask::many(&dual.residual, self.objective.outputs(), budget, &taken);
+        let ask = Ask { fresh, ..Ask::many(&dual.residual, self.objective.outputs(), budget, &taken) };
         let worst = self.space.worst_case(&ask)?;
-        self.bound(&dual, &ask, &worst, budget)?;
+        self.bound(dual, &ask, &worst, budget)?;
         Ok(worst)
     }
 
@@ -246,10 +259,14 @@ impl<'a> Fitting<'a> {
     /// nothing beside what the features have gained. (At a cost that is far too small the norm is small as well, but the gain is
     /// no larger.) Nor can costs grow for ever.
     pub(super) fn is_saturated(&self, tol: f64) -> bool {
-        let norm = self.set.state.blocks.norm(&self.set.state.omega);
-        let (part, gain) = (0.5 * norm * norm, self.null - self.value);
+        let (part, gain) = (self.penalty(), self.null - self.value);
         let settled = gain > tol * self.null && part < tol * gain;
         settled || part > (1.0 - tol) * self.value || 2.0 * self.null > LARGEST_OBJECTIVE
+    }
+
+    /// What the weights cost for themselves: half the square of their norm.
+    pub(super) fn penalty(&self) -> f64 {
+        self.solver.penalty(&self.set.state.blocks, &self.set.state.omega)
     }
 
     /// Computes the decision values at the weights that are there.

@@ -20,12 +20,14 @@ impl Machine {
         let outputs = self.objective(labels, 1.0)?.outputs();
         let (selected, blocks) = match (self.features, plan.max_rounds) {
             (Some(features), _) => (features, features.div_ceil(plan.budget)),
+            // Twice as many from round to round, at most.
+            (None, rounds) if plan.on_features => (plan.budget.saturating_mul(power_of_two(rounds)), rounds),
             (None, rounds) => (plan.budget.saturating_mul(rounds), rounds),
         };
         let footprint = space.footprint(selected, outputs, self.context.threads_in_use());
         // Where there is no matrix of all columns, it may come to gradients.
         let has_matrix = (1..=subproblem::WIDEST as u64).contains(&footprint.width);
-        let by_gradients = subproblem::is_first_order(&self.solver) || !has_matrix;
+        let by_gradients = subproblem::is_first_order(&self.solver) || !(has_matrix || plan.on_features);
         let per_block = if by_gradients { VECTORS_PER_BLOCK } else { 0 };
         let vectors = per_block.saturating_mul(blocks as u64).saturating_add(VECTORS);
         let vectors = vectors.saturating_mul(8 * (outputs * space.data().rows()) as u64);
@@ -60,6 +62,10 @@ impl Machine {
 fn hessian(width: u64) -> u64 {
     let wide = width.min(subproblem::WIDEST as u64);
     2 * 8 * wide * wide
+}
+
+fn power_of_two(exponent: usize) -> usize {
+    u32::try_from(exponent).ok().and_then(|exponent| 1usize.checked_shl(exponent)).unwrap_or(usize::MAX)
 }
 
 /// As a user may give it, rounded up.

@@ -8,6 +8,7 @@
 //! | `schedule` | cost and tolerance in force, and whether rounds get on at them |
 //! | `run` | step after step, until there is a reason to stop |
 //! | `rounds` | the paper's steps (Algorithm 1) |
+//! | `relaxation` | steps to a certified gap, on features |
 //! | `best` | steps by gain, and exchange |
 //! | `path` | the rounds made |
 //! | `proof` | what is proven of K features, and branch and bound |
@@ -26,6 +27,7 @@ mod params;
 mod path;
 mod proof;
 mod refit;
+mod relaxation;
 mod resume;
 mod rounds;
 mod run;

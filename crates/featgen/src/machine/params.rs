@@ -224,6 +224,9 @@ impl Machine {
     }
 
     /// Run until the certified gap to the optimum over all features is below this.
+    ///
+    /// Unless a number of [`features`](Self::features) or a first-order [`solver`](Self::solver) is asked for, rounds then work on
+    /// features instead of blocks of the [`budget`](Self::budget): each adds all that would get a weight, up to as many as there are.
     pub fn gap(mut self, gap: f64) -> Self {
         self.gap = Some(gap);
         self
@@ -327,6 +330,11 @@ impl Machine {
         }
     }
 
+    /// Whether rounds are to work on features instead of blocks: the way to a certified gap. First-order solvers know blocks only.
+    fn works_on_features(&self) -> bool {
+        self.gap.is_some() && self.features.is_none() && !subproblem::is_first_order(&self.solver)
+    }
+
     /// The loss in use.
     pub(super) fn loss_in_use(&self) -> &dyn Loss {
         self.loss.as_deref().unwrap_or(&SquaredHinge)
@@ -371,6 +379,7 @@ impl Machine {
             select,
             features: self.features.unwrap_or(usize::MAX),
             exchange: self.exchange.unwrap_or(EXCHANGES),
+            on_features: self.works_on_features(),
             budget: self.budget.unwrap_or(by_count),
             max_rounds: self.max_rounds.unwrap_or(if open_ended { usize::MAX } else { 20 }),
             tol: self.tol.unwrap_or(if open_ended { 0.0 } else { 1e-3 }),
@@ -384,6 +393,8 @@ pub(super) struct Plan {
     pub(super) features: usize,
     pub(super) exchange: usize,
     pub(super) budget: usize,
+    /// Whether rounds work on features instead of blocks.
+    pub(super) on_features: bool,
     pub(super) max_rounds: usize,
     /// 0 switches the rule off.
     pub(super) tol: f64,

@@ -64,6 +64,13 @@ impl Path {
         }
     }
 
+    /// The time of scores that only certify belongs to the round that they certify.
+    pub(super) fn certified_in(&mut self, seconds: f64) {
+        if let Some(round) = self.rounds.last_mut() {
+            round.seconds.score += seconds;
+        }
+    }
+
     /// Reports the last round, once nothing can change it any more.
     pub(super) fn report(&self, observer: &mut dyn Observer) {
         if let Some(round) = self.rounds.last() {

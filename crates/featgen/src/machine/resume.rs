@@ -8,7 +8,6 @@ use super::run::Run;
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Round};
 use crate::space::Candidate;
-use crate::subproblem::State;
 
 /// How far a checkpoint's numbers may be from what they are computed from: they were added up in another order.
 const CONSISTENT: f64 = 1e-6;
@@ -124,13 +123,11 @@ impl Run<'_> {
     /// Whether decision values are those of the weights, and the objective is theirs, but for what rounding explains.
     fn is_consistent(&self) -> bool {
         let fitting = &self.fitting;
-        let State { blocks, omega, f, .. } = &fitting.set.state;
         let close = |a: f64, b: f64, size: f64| size.is_finite() && (a - b).abs() <= CONSISTENT * size;
         let again = fitting.set.apply();
         let size = again.iter().fold(1.0, |most: f64, f| most.max(f.abs()));
-        let norm = blocks.norm(omega);
-        let objective = fitting.objective.value(&fitting.decision) + 0.5 * norm * norm;
-        f.iter().zip(&again).all(|(&a, &b)| close(a, b, size))
+        let objective = fitting.objective.value(&fitting.decision) + fitting.penalty();
+        fitting.set.state.f.iter().zip(&again).all(|(&a, &b)| close(a, b, size))
             && close(objective, fitting.value, objective)
             && fitting.lower_bound <= fitting.value
     }

@@ -30,10 +30,7 @@ impl Run<'_> {
         let (block, cut) = self.choose(worst);
         let reason = self.rule().or(block.is_empty().then_some(Stop::Exhausted));
         if reason.is_some() {
-            // The last scores only certify: their time belongs to the round that they certify.
-            if let Some(round) = self.path.rounds.last_mut() {
-                round.seconds.score += seconds.score;
-            }
+            self.path.certified_in(seconds.score);
             return Ok(reason);
         }
         self.cut |= cut;
@@ -135,7 +132,7 @@ impl Run<'_> {
     }
 
     /// The first stopping rule that holds.
-    fn rule(&self) -> Option<Stop> {
+    pub(super) fn rule(&self) -> Option<Stop> {
         let (machine, plan) = (self.fitting.machine, &self.plan);
         if machine.features.is_some_and(|k| self.fitting.selected() >= k) {
             Some(Stop::Features)

@@ -28,7 +28,7 @@ impl Machine {
         let plan = self.check()?;
         let _limit = self.context.limit_time(self.time_limit);
         self.context.run(|| {
-            let fitting = Fitting::new(self, plan.select, space, labels)?;
+            let fitting = Fitting::new(self, &plan, space, labels)?;
             Run::new(plan, fitting).run(observer)
         })?
     }
@@ -70,6 +70,7 @@ impl<'a> Run<'a> {
                 break self.fitting.interruption();
             }
             let step = match self.plan.select {
+                Select::Paper if self.plan.on_features => self.relax(observer),
                 Select::Paper => self.round(observer),
                 Select::Best => self.step_by_gain(observer),
             };

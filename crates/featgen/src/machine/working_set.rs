@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::error::Result;
+use crate::kernels;
 use crate::objective::Kept;
 use crate::operator::Operator;
 use crate::space::{Candidate, Feature, FeatureSpace};
@@ -99,6 +100,18 @@ impl WorkingSet {
         Ok(Some(range))
     }
 
+    /// Adds a block of weight 0 for each of these candidates, none of which is in a block.
+    pub(super) fn insert_each(&mut self, space: &dyn FeatureSpace, candidates: &[Candidate]) -> Result<()> {
+        self.take(space, candidates)?;
+        for number in candidates.iter().map(|candidate| self.index[candidate]) {
+            let coordinates = self.coordinates(&[number]);
+            self.state.blocks.push(coordinates);
+            self.blocks.push(vec![number]);
+        }
+        self.state.omega.resize(self.state.blocks.columns.len(), 0.0);
+        Ok(())
+    }
+
     /// Makes one block of these candidates. Columns that stay keep their weights, new ones have none.
     pub(super) fn select(&mut self, space: &dyn FeatureSpace, chosen: &[Candidate]) -> Result<()> {
         self.take(space, chosen)?;
@@ -110,8 +123,13 @@ impl WorkingSet {
         blocks.push(self.coordinates(&numbers));
         let weight = |k: usize| weights[blocks.place(k, width)] / blocks.scales[k];
         self.state.omega = (0..blocks.columns.len()).map(weight).collect();
+        // What leaves takes its part of the decision values with it.
+        let mut gone = weights;
+        (0..blocks.columns.len()).for_each(|k| gone[blocks.place(k, width)] = 0.0);
+        if gone.iter().any(|&w| w != 0.0) {
+            kernels::add_scaled(-1.0, &self.product(&gone), &mut self.state.f);
+        }
         (self.state.blocks, self.blocks) = (blocks, vec![numbers]);
-        self.state.f = self.apply();
         Ok(())
     }
 
@@ -351,13 +369,15 @@ impl WorkingSet {
 
     /// The decision values, output after output, that the weights make without the free part.
     pub(super) fn apply(&self) -> Vec<f64> {
-        let state = &self.state;
-        let width = self.cache.len();
-        let w = state.blocks.gather(&state.omega, width);
-        match state.blocks.outputs() {
-            1 => self.cache.apply(&w),
-            _ if width == 0 => vec![0.0; state.f.len()],
-            _ => w.chunks_exact(width).flat_map(|w| self.cache.apply(w)).collect(),
+        self.product(&self.state.blocks.gather(&self.state.omega, self.cache.len()))
+    }
+
+    /// The columns times these weights, output after output.
+    fn product(&self, w: &[f64]) -> Vec<f64> {
+        match (self.state.blocks.outputs(), self.cache.len()) {
+            (1, _) => self.cache.apply(w),
+            (_, 0) => vec![0.0; self.state.f.len()],
+            (_, width) => w.chunks_exact(width).flat_map(|w| self.cache.apply(w)).collect(),
         }
     }
 

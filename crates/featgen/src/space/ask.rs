@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Candidate;
+use super::topb::Wanted;
 use crate::error::{Error, Result};
 
 /// A question for a worst case. It can be written down, and so be sent to wherever the data are.
@@ -19,9 +20,22 @@ pub struct Ask<'a> {
     pub budget: usize,
     /// Candidates that are in use already.
     pub taken: Cow<'a, HashSet<Candidate>>,
+    /// What candidates that are not taken are of use, if not just as many as are wanted.
+    #[serde(default)]
+    pub fresh: Option<Fresh>,
     /// Whether candidates that are not taken compete by gain instead of by score, where the space can tell it.
     #[serde(default)]
     pub gain: Option<Gain<'a>>,
+}
+
+/// Candidates that are of use among those that are not taken. A space may return others as well; the fewer it has to find, the
+/// more it can leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Fresh {
+    /// At most so many: the best.
+    pub most: usize,
+    /// Only those with a score above this.
+    pub above: f64,
 }
 
 /// What the gain of a candidate depends on: by how much it would lower a quadratic model of the objective, twice over.
@@ -64,12 +78,23 @@ impl<'a> Ask<'a> {
 
     /// About residuals of several outputs.
     pub fn many(v: &'a [f64], outputs: usize, budget: usize, taken: &'a HashSet<Candidate>) -> Self {
-        Self { v: Cow::Borrowed(v), outputs, budget, taken: Cow::Borrowed(taken), gain: None }
+        Self { v: Cow::Borrowed(v), outputs, budget, taken: Cow::Borrowed(taken), fresh: None, gain: None }
     }
 
     /// The same, with candidates that are not taken by gain.
     pub fn by_gain(self, gain: Gain<'a>) -> Self {
         Self { gain: Some(gain), ..self }
+    }
+
+    /// The same, where only these are of use among candidates that are not taken.
+    pub fn with_fresh(self, fresh: Fresh) -> Self {
+        Self { fresh: Some(fresh), ..self }
+    }
+
+    /// How many of `held` candidates are to be kept.
+    pub(super) fn wanted(&self, held: usize) -> Wanted {
+        let fresh = self.fresh.unwrap_or(Fresh { most: self.budget, above: 0.0 });
+        Wanted { best: self.budget.min(held), fresh: fresh.most.min(held), above: fresh.above.max(0.0) }
     }
 
     /// The residuals, if they are those of so many instances.

@@ -301,7 +301,7 @@ impl FeatureSpace for GroupSpace<'_> {
         // Rough sums settle most groups: their table is half as large, and nearer to the processor.
         let largest = squares.iter().fold(f64::MIN_POSITIVE, |most, &square| most.max(square));
         let rough: Vec<f32> = squares.iter().map(|square| (square / largest) as f32).collect();
-        let (budget, taken) = (ask.budget.min(count), taken_groups(&ask.taken));
+        let (wanted, taken) = (ask.wanted(count), taken_groups(&ask.taken));
         // Tops go from task to task: the later ones begin with a threshold, and the result is the same however they are shared.
         let score = |mut tops: Tops<u32>, task: usize| {
             // A rough square below which nobody has a chance.
@@ -320,7 +320,7 @@ impl FeatureSpace for GroupSpace<'_> {
             tops
         };
         let tasks = (0..count.div_ceil(TASK)).into_par_iter();
-        let tops = tasks.fold(|| Tops::new(budget), score).reduce_with(Tops::merge);
+        let tops = tasks.fold(|| Tops::new(wanted), score).reduce_with(Tops::merge);
         Ok(WorstCase::new(tops.unwrap_or_else(|| Tops::new(0)), count as u128, Candidate::Group))
     }
 

@@ -298,11 +298,10 @@ impl<'a> Inputs<'a> {
                 Some(read) => read[3 * outputs * range.start..3 * outputs * range.end].to_vec(),
                 None => vec![0.0; 3 * outputs * width],
             };
-            let (dots, second) = sums.split_at_mut(both.outputs * width);
             if read.is_none() {
-                self.columns.dots_with(range.clone(), &laid, dots);
-                self.columns.square_dots(range.clone(), curvature.v, second);
+                self.columns.gain_dots(range.clone(), &laid, &mut sums);
             }
+            let (dots, second) = sums.split_at_mut(both.outputs * width);
             self.weigh(&range, dots, 1);
             self.weigh(&range, second, 2);
             let (own, first) = dots.split_at(width * outputs);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::topb::{TopB, Tops};
+use super::topb::{Tops, Wanted};
 use super::{
     Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
     WorstCase,
@@ -46,7 +46,7 @@ impl FeatureSpace for LinearSpace<'_> {
     fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
         let v = ask.residuals(self.inputs.rows())?;
         let held = self.inputs.columns().len();
-        let budget = ask.budget.min(held);
+        let wanted = ask.wanted(held);
         let position = |candidate: &Candidate| match candidate {
             Candidate::Feature(feature) => self.inputs.position(feature),
             Candidate::Group(_) => None,
@@ -56,7 +56,7 @@ impl FeatureSpace for LinearSpace<'_> {
         let named = |p: usize| Candidate::Feature(self.inputs.feature(p));
         if let Some(gain) = &ask.gain {
             let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
-                let mut tops = Tops { best: TopB::new(budget), fresh: TopB::new(gain.wanted.min(held)) };
+                let mut tops = Tops::new(Wanted { fresh: gain.wanted.min(held), ..wanted });
                 for ((position, length), &gain) in range.zip(lengths).zip(gains) {
                     tops.offer_both(length.abs(), gain, position, &taken);
                 }
@@ -66,7 +66,7 @@ impl FeatureSpace for LinearSpace<'_> {
             return Ok(WorstCase { by_gain: true, ..WorstCase::new(tops, held as u128, named) });
         }
         let best_of = |range: Range<usize>, lengths: &[f64]| {
-            let mut tops = Tops::new(budget);
+            let mut tops = Tops::new(wanted);
             range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, &taken));
             tops
         };

@@ -20,7 +20,7 @@ mod work;
 use serde::{Deserialize, Serialize};
 
 pub use additive::AdditiveSpace;
-pub use ask::{Ask, Gain};
+pub use ask::{Ask, Fresh, Gain};
 pub use facts::DataFacts;
 pub use footprint::Footprint;
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
@@ -106,7 +106,7 @@ pub trait FeatureSpace: Send + Sync {
     fn size(&self) -> u128;
 
     /// The worst-case analysis (Algorithms 2 and 5 of the paper): as many candidates of largest score as are asked for, exactly,
-    /// ties broken by the smaller candidate; and the same among those that are not taken.
+    /// ties broken by the smaller candidate; and the same, or those that are of use, among those that are not taken.
     ///
     /// The score of a feature is the length of the vector that has `sum_i v_ik x_i` for every output k, that of a group the
     /// length of the vector of all its features' sums over the group's weight; candidates of score 0 are never proposed.
@@ -234,17 +234,18 @@ impl WorstCase {
     }
 
     /// The worst case of two spaces together that have no candidate in common, given that of each, for the same question. Exact,
-    /// if each of them has as many as `budget`, or all that there are.
-    pub fn merge(self, other: Self, budget: usize) -> Self {
-        let merged = |mut a: Vec<Scored<Candidate>>, b: Vec<Scored<Candidate>>| {
+    /// if each of them has as many as are asked for, or all that there are.
+    pub fn merge(self, other: Self, ask: &Ask<'_>) -> Self {
+        let wanted = ask.wanted(usize::MAX);
+        let merged = |mut a: Vec<Scored<Candidate>>, b: Vec<Scored<Candidate>>, most: usize| {
             a.extend(b);
             a.sort_by(Scored::rank);
-            a.truncate(budget);
+            a.truncate(most);
             a
         };
         Self {
-            best: merged(self.best, other.best),
-            fresh: merged(self.fresh, other.fresh),
+            best: merged(self.best, other.best, wanted.best),
+            fresh: merged(self.fresh, other.fresh, wanted.fresh),
             by_gain: self.by_gain && other.by_gain,
             scored: self.scored.saturating_add(other.scored),
         }

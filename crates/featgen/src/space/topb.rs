@@ -99,24 +99,48 @@ impl<T: Ord> TopB<T> {
     }
 }
 
+/// How many items a worst-case analysis keeps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Wanted {
+    /// The best of all.
+    pub(super) best: usize,
+    /// The best of those that are not taken yet.
+    pub(super) fresh: usize,
+    /// What these must be above.
+    pub(super) above: f64,
+}
+
+impl From<usize> for Wanted {
+    /// So many of both.
+    fn from(budget: usize) -> Self {
+        Self { best: budget, fresh: budget, above: 0.0 }
+    }
+}
+
 /// What a worst-case analysis keeps: the best of all items, and of those that are not taken yet.
 #[derive(Debug, Clone)]
 pub(super) struct Tops<T> {
     pub(super) best: TopB<T>,
     pub(super) fresh: TopB<T>,
+    above: f64,
 }
 
 impl<T: Ord + Copy> Tops<T> {
-    pub(super) fn new(budget: usize) -> Self {
-        Self { best: TopB::new(budget), fresh: TopB::new(budget) }
+    pub(super) fn new(wanted: impl Into<Wanted>) -> Self {
+        let Wanted { best, fresh, above } = wanted.into();
+        Self { best: TopB::new(best), fresh: TopB::new(fresh), above }
+    }
+
+    /// What it was made for.
+    pub(super) fn wanted(&self) -> Wanted {
+        Wanted { best: self.best.capacity(), fresh: self.fresh.capacity(), above: self.above }
     }
 
     /// Offers an item; `taken` are sorted. Items of score 0 are never kept.
     pub(super) fn offer(&mut self, score: f64, item: T, taken: &[T]) {
-        // Whoever is not among the fresh, taken or not, is not among the best of all either.
         if score > 0.0 && score >= self.threshold() {
             self.best.offer(score, item);
-            if taken.binary_search(&item).is_err() {
+            if score > self.above && taken.binary_search(&item).is_err() {
                 self.fresh.offer(score, item);
             }
         }
@@ -132,13 +156,13 @@ impl<T: Ord + Copy> Tops<T> {
         }
     }
 
-    /// The score that an item must reach to have a chance.
+    /// The score that an item must reach to have a chance of a place among either.
     pub(super) fn threshold(&self) -> f64 {
-        self.fresh.threshold()
+        self.best.threshold().min(self.fresh.threshold().max(self.above))
     }
 
     pub(super) fn merge(self, other: Self) -> Self {
-        Self { best: self.best.merge(other.best), fresh: self.fresh.merge(other.fresh) }
+        Self { best: self.best.merge(other.best), fresh: self.fresh.merge(other.fresh), above: self.above }
     }
 }
 

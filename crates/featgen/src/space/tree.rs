@@ -448,7 +448,7 @@ impl FeatureSpace for TreeSpace<'_> {
         let squares = self.inputs.squares(ask.residuals(self.inputs.rows())?)?;
         let sums = Intervals::new(self.tree.order.iter().map(|&p| squares[p as usize]).collect());
         let taken = taken_groups(&ask.taken);
-        let mut tops = Tops::new(ask.budget.min(self.tree.len()));
+        let mut tops = Tops::new(ask.wanted(self.tree.len()));
         let mut open: BinaryHeap<Open> = self.tree.roots().map(|root| self.open(root, &sums)).collect();
         let mut scored = open.len();
         while let Some(Open { bound, score, place }) = open.pop() {

@@ -206,6 +206,12 @@ pub trait Subproblem: Send {
     /// Improves `state` until the goal is met, or as far as numbers allow. Never makes it worse.
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome;
 
+    /// What weights cost for themselves: half the square of their norm.
+    fn penalty(&self, blocks: &Blocks, omega: &[f64]) -> f64 {
+        let size = blocks.norm(omega);
+        0.5 * size * size
+    }
+
     /// Twice what it would cost, each, to do without units of coordinates of a state that has one block, and is solved. Who knows no
     /// curvature goes by the size of the weights.
     fn removal_costs(&mut self, _problem: &Problem<'_>, state: &State, units: &[Vec<usize>]) -> Vec<f64> {
@@ -264,6 +270,11 @@ pub static ALL: &[SolverSpec] = &[
 pub fn by_name(name: &str) -> Result<Box<dyn Subproblem>> {
     let unknown = || Error::parameter("solver", format!("{name} is not one of {}", names(|_| true, ", ")));
     ALL.iter().find(|solver| solver.name == name).map(|solver| (solver.make)()).ok_or_else(unknown)
+}
+
+/// The solver for rounds that work on features: each block is one that may be chosen, under the norm that prices sets of `budget`.
+pub(crate) fn on_features(budget: usize, outputs: usize) -> Box<dyn Subproblem> {
+    Box::new(ksupport::newton(budget, outputs))
 }
 
 /// Whether the solver called `name` is one to which the paper's inner rule applies.

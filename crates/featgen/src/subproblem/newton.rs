@@ -88,6 +88,10 @@ impl<R: Regulariser + Send> Subproblem for Newton<R> {
         unreachable!("the loop ends by returning")
     }
 
+    fn penalty(&self, blocks: &Blocks, omega: &[f64]) -> f64 {
+        self.regulariser.value(blocks, omega)
+    }
+
     fn removal_costs(&mut self, problem: &Problem<'_>, state: &State, units: &[Vec<usize>]) -> Vec<f64> {
         let d = problem.free.decision(&state.f, &state.free);
         let eliminated = self.model(problem, &d);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use featgen::operator::Operator;
-use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Scored};
+use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Fresh, Scored};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -151,6 +151,18 @@ pub(crate) fn keeps_the_contract(
                 assert!(found[0].scored <= space.size(), "{what}: scored more than there are");
                 compare(&found[0].best, &all, budget, exact, &format!("{what}, best"));
                 compare(&found[0].fresh, &rest, budget, exact, &format!("{what}, fresh"));
+                // Of those not taken others than as many may be of use. What is rounded may be on either side of a limit.
+                let (most, limit) = (13usize.saturating_sub(budget), rest.get(known.len() / 3));
+                let above = limit.map_or(0.0, |limit| if exact { limit.0 } else { 0.0 });
+                let useful: Vec<_> = rest.iter().filter(|e| e.0 > above).copied().collect();
+                let ask = ask.with_fresh(Fresh { most, above });
+                let found = POOLS.each_ref().map(|pool| pool.install(|| space.worst_case(&ask).unwrap()));
+                assert!(
+                    found[0] == found[1] && found[0] == found[2],
+                    "{what}: threads change what is of use"
+                );
+                compare(&found[0].best, &all, budget, exact, &format!("{what}, best beside {most}"));
+                compare(&found[0].fresh, &useful, most, exact, &format!("{what}, {most} above {above}"));
             }
         }
         let none = HashSet::new();

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use featgen::LinearSpace;
 use featgen::data::{Sparse, Values};
 use featgen::space::{
-    AdditiveSpace, Ask, Candidate, Feature, FeatureSpace, Inputs, PolySpace, ProductSpace, Scored, WorstCase,
+    AdditiveSpace, Ask, Candidate, Feature, FeatureSpace, Fresh, Inputs, PolySpace, ProductSpace, Scored,
+    WorstCase,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -54,7 +55,7 @@ fn shards_together_are_the_whole() {
             let asked: Ask<'static> = sent(&ask);
             assert_eq!(asked, ask);
             let answer = |part| -> WorstCase { sent(&LinearSpace::over(part).worst_case(&asked).unwrap()) };
-            let together = parts.iter().map(|part| answer(part)).reduce(|a, b| b.merge(a, budget)).unwrap();
+            let together = parts.iter().map(|part| answer(part)).reduce(|a, b| b.merge(a, &asked)).unwrap();
             assert_eq!(together, whole, "{shards} shards, {outputs} outputs, budget {budget}");
         }
     }
@@ -92,8 +93,12 @@ fn ties_between_answers_go_to_the_smaller_candidate() {
         ..WorstCase::default()
     };
     let (a, b) = (answer(&[scored(5, 2.0), scored(1, 1.0)]), answer(&[scored(3, 2.0), scored(0, 1.0)]));
-    for together in [a.clone().merge(b.clone(), 3), b.merge(a, 3)] {
+    let none = HashSet::new();
+    let ask = Ask::one(&[], 3, &none);
+    for together in [a.clone().merge(b.clone(), &ask), b.clone().merge(a.clone(), &ask)] {
         assert_eq!(together.best, [scored(3, 2.0), scored(5, 2.0), scored(0, 1.0)]);
         assert_eq!((together.fresh, together.scored), (vec![scored(0, 1.0), scored(1, 1.0)], 6));
     }
+    let few = a.merge(b, &ask.with_fresh(Fresh { most: 1, above: 0.0 }));
+    assert_eq!((few.best.len(), few.fresh), (3, vec![scored(0, 1.0)]));
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Stop;
 use super::super::params::Plan;
 use super::super::run::Run;
-use super::RIDGE_TOL;
+use super::COMPARED;
 use crate::error::Result;
 use crate::model::Seconds;
 use crate::space::Candidate;
@@ -41,20 +41,21 @@ impl Run<'_> {
     ) -> Result<Option<Stop>> {
         let mut swap = self.exchange.swap.min(proposals.len());
         if self.exchange.steps == 0 || swap == 0 {
-            self.certified_in(seconds.score);
+            self.path.certified_in(seconds.score);
             return Ok(Some(Stop::Features));
         }
         self.exchange.steps -= 1;
         let costs = self.fitting.removal_costs();
         let mut order: Vec<usize> = (0..chosen.len()).collect();
         order.sort_by(|&a, &b| costs[a].total_cmp(&costs[b]).then(chosen[a].cmp(&chosen[b])));
+        let tolerance = self.schedule.inner_tol.min(COMPARED);
         let before = (self.fitting.set.snapshot(), self.fitting.value, self.fitting.decision.clone());
         while swap > 0 && !self.fitting.is_interrupted() {
             let mut stay: Vec<usize> = order[swap..].to_vec();
             stay.sort_unstable();
             let stay = stay.into_iter().map(|k| chosen[k].clone());
             let others: Vec<Candidate> = stay.chain(proposals[..swap].iter().cloned()).collect();
-            let (outcome, spent) = self.fit_to(&others, Seconds::default(), RIDGE_TOL)?;
+            let (outcome, spent) = self.fit_to(&others, tolerance, Seconds::default())?;
             seconds.generate += spent.generate;
             seconds.solve += spent.solve;
             if self.fitting.value < (1.0 - WORTHWHILE) * before.1 && !self.fitting.is_interrupted() {
@@ -66,7 +67,7 @@ impl Run<'_> {
             (self.fitting.value, self.fitting.decision) = (before.1, before.2.clone());
             swap /= 2;
         }
-        self.certified_in(seconds.score);
+        self.path.certified_in(seconds.score);
         Ok(Some(if self.fitting.is_interrupted() { self.fitting.interruption() } else { Stop::Features }))
     }
 }

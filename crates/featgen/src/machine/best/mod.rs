@@ -18,8 +18,8 @@ use crate::model::Seconds;
 use crate::space::Candidate;
 use crate::subproblem::Outcome;
 
-/// Ridge fits are solved to at least this relative gap, so that what an exchange gains is not lost in it.
-const RIDGE_TOL: f64 = 1e-6;
+/// Fits that are compared with others are solved to at least this relative gap, a tenth of what an exchange must gain.
+const COMPARED: f64 = 1e-5;
 
 /// A candidate that gains less than this part of the objective changes nothing.
 const NOTHING: f64 = 1e-13;
@@ -43,21 +43,17 @@ impl Run<'_> {
             return self.exchange(chosen, &proposals, seconds);
         }
         if let Some(stopped) = self.ends_early(&proposals) {
-            self.certified_in(seconds.score);
+            self.path.certified_in(seconds.score);
             return Ok(Some(stopped));
         }
         let all: Vec<Candidate> = chosen.into_iter().chain(proposals).collect();
-        let (outcome, seconds) = self.fit_to(&all, seconds, RIDGE_TOL)?;
+        // Those that are not yet complete only say what to take next.
+        let compared = all.len() >= wanted;
+        let tolerance = self.schedule.inner_tol.min(if compared { COMPARED } else { f64::INFINITY });
+        let (outcome, seconds) = self.fit_to(&all, tolerance, seconds)?;
         self.path.report(observer);
         self.path.record(&self.fitting, self.schedule.cost, &outcome, scored, seconds);
         Ok(None)
-    }
-
-    /// The time of scores that only certify belongs to the round that they certify.
-    fn certified_in(&mut self, seconds: f64) {
-        if let Some(round) = self.path.rounds.last_mut() {
-            round.seconds.score += seconds;
-        }
     }
 
     /// Why there are no more rounds although more features are wanted.
@@ -71,18 +67,18 @@ impl Run<'_> {
         }
     }
 
-    /// Fits these candidates, and no others, with a ridge penalty, to this relative gap at least.
+    /// Fits these candidates, and no others, with a ridge penalty, to this relative gap.
     pub(super) fn fit_to(
         &mut self,
         chosen: &[Candidate],
+        tolerance: f64,
         mut seconds: Seconds,
-        gap: f64,
     ) -> Result<(Outcome, Seconds)> {
         let clock = Instant::now();
         self.fitting.set.select(self.fitting.space, chosen)?;
         seconds.generate = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        let outcome = self.fitting.solve(self.schedule.inner_tol.min(gap));
+        let outcome = self.fitting.solve(tolerance);
         seconds.solve = clock.elapsed().as_secs_f64();
         Ok((outcome, seconds))
     }

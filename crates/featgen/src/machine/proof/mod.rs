@@ -98,7 +98,7 @@ impl Run<'_> {
     /// Fits the best set that was found.
     fn settle_on(&mut self, set: &[Candidate], proof: Proof) -> Result<Proof> {
         // Little time, also if the run is to end: the set is there, and its weights are near.
-        let (outcome, seconds) = self.fit_to(set, Seconds::default(), FINAL)?;
+        let (outcome, seconds) = self.fit_to(set, FINAL, Seconds::default())?;
         let fitting = &mut self.fitting;
         fitting.lower_bound = fitting.lower_bound.max(proof.lower_bound);
         fitting.value = fitting.value.max(fitting.lower_bound);

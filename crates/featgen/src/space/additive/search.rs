@@ -11,7 +11,7 @@ use crate::kernels;
 use crate::operator::LinearOperator;
 use crate::space::ask::Residuals;
 use crate::space::group::taken_groups;
-use crate::space::topb::{TopB, Tops};
+use crate::space::topb::{TopB, Tops, Wanted};
 use crate::space::{Ask, Candidate, WorstCase};
 
 /// Columns that are known to be promising, at most, and how many of them one thread takes at a time.
@@ -30,7 +30,7 @@ impl AdditiveSpace<'_> {
         let search = Search::new(self, ask)?;
         // The most promising first: what they reach, others must.
         let promising = self.promising.get_or_init(|| self.promising());
-        let count = (FIRST * search.budget + search.taken.len()).min(promising.len());
+        let count = (FIRST * search.wanted.best + search.taken.len()).min(promising.len());
         let mut first = promising[..count].to_vec();
         first.sort_unstable();
         let (tops, scored) = self.score_some(&search, &first)?;
@@ -68,7 +68,7 @@ impl AdditiveSpace<'_> {
             }
             scoring.end()
         };
-        let none = || (Tops::new(search.budget), 0);
+        let none = || (Tops::new(search.wanted), 0);
         positions.par_chunks(TOGETHER).map(part).try_reduce(none, merge)
     }
 
@@ -85,7 +85,7 @@ impl AdditiveSpace<'_> {
             });
             scoring.end()
         };
-        let none = || (Tops::new(search.budget), 0);
+        let none = || (Tops::new(search.wanted), 0);
         (0..count.div_ceil(batch)).into_par_iter().map(part).try_reduce(none, merge)
     }
 
@@ -116,7 +116,7 @@ struct Search<'a> {
     /// The largest `|v_i|`, and the sum of their squares.
     largest: f64,
     square: f64,
-    budget: usize,
+    wanted: Wanted,
     /// In order.
     taken: Vec<u32>,
 }
@@ -124,9 +124,9 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(space: &AdditiveSpace<'_>, ask: &'a Ask<'_>) -> Result<Self> {
         let v = ask.residuals(space.inputs.rows())?;
-        let budget = ask.budget.min(space.inputs.columns().len());
+        let wanted = ask.wanted(space.inputs.columns().len());
         let (largest, square) = (v.largest(), kernels::dot(v.v, v.v));
-        Ok(Self { v, largest, square, budget, taken: taken_groups(&ask.taken) })
+        Ok(Self { v, largest, square, wanted, taken: taken_groups(&ask.taken) })
     }
 }
 
@@ -145,7 +145,7 @@ struct Scoring<'a> {
 
 impl<'a> Scoring<'a> {
     fn new(space: &'a AdditiveSpace<'a>, search: &'a Search<'a>, floor: f64) -> Self {
-        let (tops, room) = (Tops::new(search.budget), Room::default());
+        let (tops, room) = (Tops::new(search.wanted), Room::default());
         Self { space, search, floor, tops, scored: 0, wrong: None, room }
     }
 

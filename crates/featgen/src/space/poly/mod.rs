@@ -178,7 +178,7 @@ impl FeatureSpace for PolySpace<'_> {
         taken.sort_unstable();
         // Nothing is left out beside values that are no numbers: they are found, and named.
         let largest = v.largest();
-        let (tops, inputs) = self.score_inputs(v, largest, Tops::new(ask.budget), &taken)?;
+        let (tops, inputs) = self.score_inputs(v, largest, Tops::new(ask.wanted(usize::MAX)), &taken)?;
         let (tops, bounds) = self.score_squares(v, largest, tops, &taken)?;
         let scored = inputs + bounds.len();
         let mut search = Search::new(self, v, bounds, tops, &taken);

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::space::Inputs;
 use crate::space::ask::{Residuals, length};
 use crate::space::inputs::LARGEST_SUM;
-use crate::space::topb::Tops;
+use crate::space::topb::{Tops, Wanted};
 
 /// Inputs by their positions, with their bounds `m`.
 pub(super) type Bounds = Vec<(u32, f64)>;
@@ -78,13 +78,13 @@ impl PolySpace<'_> {
             return Ok((tops, 0));
         }
         let (constant, linear) = (self.coefficient(Item::Constant), self.coefficient(Item::Input(0)));
-        let budget = tops.best.capacity();
+        let wanted = tops.wanted();
         let sum = length(v.each().map(|v| crate::ordered::sum_over([v], |[v]| v)));
         tops.offer(constant * sum, Item::Constant, taken);
         // A few long columns first: beside them most others need not be read.
         let mut done = 0;
         if self.longest.len() > LONGEST {
-            tops = tops.merge(self.score_columns(&self.longest[..LONGEST], v, budget, taken)?);
+            tops = tops.merge(self.score_columns(&self.longest[..LONGEST], v, wanted, taken)?);
             done = LONGEST;
         }
         let nothing = |score: f64| score <= 0.0 || is_below(score, tops.threshold());
@@ -94,7 +94,7 @@ impl PolySpace<'_> {
             let mut again = vec![false; self.longest.len()];
             self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
             let best_of = |range: Range<usize>, lengths: &[f64]| {
-                let mut tops = Tops::new(budget);
+                let mut tops = Tops::new(wanted);
                 for (position, length) in range.zip(lengths).filter(|(position, _)| !again[*position]) {
                     tops.offer(linear * length.abs(), Item::Input(position as u32), taken);
                 }
@@ -106,7 +106,7 @@ impl PolySpace<'_> {
             return Ok((tops, 1 + self.longest.len()));
         }
         let scored = done.max(long.len());
-        let tops = tops.merge(self.score_columns(&self.longest[done..scored], v, budget, taken)?);
+        let tops = tops.merge(self.score_columns(&self.longest[done..scored], v, wanted, taken)?);
         Ok((tops, 1 + scored))
     }
 
@@ -115,12 +115,12 @@ impl PolySpace<'_> {
         &self,
         positions: &[u32],
         v: Residuals<'_>,
-        budget: usize,
+        wanted: Wanted,
         taken: &[Item],
     ) -> Result<Tops<Item>> {
         let linear = self.coefficient(Item::Input(0));
         let best_of = |positions: &[u32]| {
-            let mut tops = Tops::new(budget);
+            let mut tops = Tops::new(wanted);
             for &position in positions {
                 let sum = self.inputs.pull(position as usize, v)?;
                 tops.offer(linear * sum, Item::Input(position), taken);
@@ -128,7 +128,7 @@ impl PolySpace<'_> {
             Ok(tops)
         };
         let parts = positions.par_chunks(TOGETHER).map(best_of);
-        parts.try_reduce(|| Tops::new(budget), |a, b| Ok(a.merge(b)))
+        parts.try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))
     }
 
     /// Offers the squares; returns the bounds `m` of those inputs that may be factors of something good.
@@ -140,7 +140,7 @@ impl PolySpace<'_> {
         taken: &[Item],
     ) -> Result<(Tops<Item>, Bounds)> {
         let columns = self.inputs.columns();
-        let (budget, pair) = (tops.best.capacity(), self.coefficient(Item::Product(0, 1)));
+        let (wanted, pair) = (tops.wanted(), self.coefficient(Item::Product(0, 1)));
         let square = |reach: f64| reach * self.values.largest;
         let most = square(self.most_values() as f64 * largest * self.values.largest);
         let offer = |(position, square): (u32, Square), tops: &mut Tops<Item>| {
@@ -155,7 +155,7 @@ impl PolySpace<'_> {
             for (&p, square) in positions.iter().zip(&sums) {
                 self.inputs.check(p as usize, &[square.size], 1)?;
             }
-            let mut tops = Tops::new(budget);
+            let mut tops = Tops::new(wanted);
             let sums = positions.iter().copied().zip(sums).filter(|(p, _)| self.is_factor(*p as usize));
             let bounds: Bounds = sums.filter_map(|sums| offer(sums, &mut tops)).collect();
             Ok((tops, bounds))

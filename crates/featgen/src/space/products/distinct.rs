@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::space::topb::Wanted;
+
 /// A product by the positions of its factors, which increase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item(pub(super) Arc<[u32]>);
@@ -121,30 +123,34 @@ impl Distinct {
 pub(super) struct Tops {
     best: Distinct,
     fresh: Distinct,
+    /// What the fresh must be above.
+    above: f64,
 }
 
 impl Tops {
-    pub(super) fn new(budget: usize) -> Self {
-        Self { best: Distinct::new(budget), fresh: Distinct::new(budget) }
+    pub(super) fn new(wanted: impl Into<Wanted>) -> Self {
+        let Wanted { best, fresh, above } = wanted.into();
+        Self { best: Distinct::new(best), fresh: Distinct::new(fresh), above }
     }
 
-    pub(super) fn capacity(&self) -> usize {
-        self.best.capacity
+    /// What it was made for.
+    pub(super) fn wanted(&self) -> Wanted {
+        Wanted { best: self.best.capacity, fresh: self.fresh.capacity, above: self.above }
     }
 
     /// Offers a product. Those of score 0 are never kept; a column is taken if any of its products is.
     pub(super) fn offer(&mut self, found: &Found, taken: &HashSet<Key>) {
         if found.score > 0.0 && found.score >= self.threshold() {
             self.best.offer(found);
-            if !taken.contains(&found.key) {
+            if found.score > self.above && !taken.contains(&found.key) {
                 self.fresh.offer(found);
             }
         }
     }
 
-    /// The score that a product must reach to have a chance: who is not among the fresh is not among the best of all.
+    /// The score that a product must reach to have a chance of a place among either.
     pub(super) fn threshold(&self) -> f64 {
-        self.fresh.threshold()
+        self.best.threshold().min(self.fresh.threshold().max(self.above))
     }
 
     pub(super) fn merge(mut self, other: &Self) -> Self {

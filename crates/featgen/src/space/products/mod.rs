@@ -194,7 +194,7 @@ impl<'a> ProductSpace<'a> {
         let mut bounds = vec![0.0; self.columns.len()];
         let parts = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
             self.inputs.go_on()?;
-            let mut tops = Tops::new(tops.capacity());
+            let mut tops = Tops::new(tops.wanted());
             let first = b * batch;
             for (k, [score, bound]) in self.scores(first, bounds.len(), v).into_iter().enumerate() {
                 let Known { key, support, .. } = self.columns[first + k];
@@ -257,7 +257,7 @@ impl FeatureSpace for ProductSpace<'_> {
     fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
         let v = ask.residuals(self.inputs.rows())?;
         let taken = self.keys(ask.taken.iter())?;
-        let (tops, bounds) = self.score_inputs(v, Tops::new(ask.budget), &taken)?;
+        let (tops, bounds) = self.score_inputs(v, Tops::new(ask.wanted(usize::MAX)), &taken)?;
         let work = Work::new(self.most_work, self.inputs.given_context(), advice());
         let mut search = Search::new(self, v, &bounds, tops, &taken, &work);
         let products = if self.degree > 1 { search.run()? } else { 0 };

@@ -41,12 +41,17 @@ pub(crate) struct Outcome {
 /// same part of what is left.
 const MAX_STEPS: usize = 1000;
 
+/// Newton's method under the norm with `k` units, over so many outputs.
+pub(super) fn newton(k: usize, outputs: usize) -> Newton<KSupport> {
+    // Every output has a matrix of its own: together they take no more room than one of the widest.
+    let widest = (WIDEST as f64 / (outputs as f64).sqrt()) as usize;
+    Newton::new(KSupport::new(k.max(1)), widest, MAX_STEPS)
+}
+
 impl Solver {
     /// For the norm with `k` units, over so many outputs.
     pub(crate) fn new(k: usize, outputs: usize) -> Self {
-        // Every output has a matrix of its own: together they take no more room than one of the widest.
-        let widest = (WIDEST as f64 / (outputs as f64).sqrt()) as usize;
-        Self { newton: Newton::new(KSupport::new(k.max(1)), widest, MAX_STEPS) }
+        Self { newton: newton(k, outputs) }
     }
 
     /// From now on, solves for this norm.

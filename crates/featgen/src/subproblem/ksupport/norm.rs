@@ -76,6 +76,12 @@ impl KSupport {
         sorted(others).iter().take(self.k).rev().sum::<f64>() + forced.iter().sum::<f64>()
     }
 
+    /// The K-th largest of some numbers that are not negative; 0 if there are fewer. Of scores at the optimum it is the threshold:
+    /// no unit whose score is at most that would get a weight.
+    pub(crate) fn threshold(self, scores: &[f64]) -> f64 {
+        sorted(scores).get(self.k - 1).copied().unwrap_or(0.0)
+    }
+
     /// By how much each unit is shortened in `argmin l/2 ||w - z||^2 + 1/2 ||w||_K^2`, for units z of these lengths, those that are
     /// forced first.
     ///

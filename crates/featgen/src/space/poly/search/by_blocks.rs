@@ -17,7 +17,7 @@ const PIVOTS: usize = 64;
 impl Search<'_> {
     /// Multiplies the features of some ranks with all of the part before them that may matter.
     pub(super) fn score_by_blocks(&self, blocks: &Blocks, ranks: Range<usize>) -> Result<(Tops<Item>, u128)> {
-        let budget = self.tops.best.capacity();
+        let wanted = self.tops.wanted();
         let tiles = ranks.len().div_ceil(PIVOTS);
         // Features that do not belong to the part stand after it.
         let place = (ranks.start - self.part.start).min(self.part.len());
@@ -26,12 +26,12 @@ impl Search<'_> {
             self.score_tile(blocks, ranks.start + pivots.start, place + pivots.start..place + pivots.end)
         };
         let merge = |(a, p): (Tops<Item>, u128), (b, q)| Ok((a.merge(b), p + q));
-        (0..tiles).into_par_iter().map(tile).try_reduce(|| (Tops::new(budget), 0), merge)
+        (0..tiles).into_par_iter().map(tile).try_reduce(|| (Tops::new(wanted), 0), merge)
     }
 
     /// Some features with those of smaller rank, all at once: their ranks begin with `first`, `pivots` are their places.
     fn score_tile(&self, blocks: &Blocks, first: usize, pivots: Range<usize>) -> Result<(Tops<Item>, u128)> {
-        let mut tops = Tops::new(self.tops.best.capacity());
+        let mut tops = Tops::new(self.tops.wanted());
         // The first pivot has the largest bound, and so the most partners.
         let partners = self.partners_of(self.bounds[first], first + pivots.len());
         let start = pivots.start;

@@ -30,7 +30,7 @@ impl Search<'_> {
         let belongs = self.part.contains(&first);
         // The first feature has the largest bound.
         let width = self.v.outputs * self.partners_of(self.bounds[first], first + columns.len());
-        let budget = self.tops.best.capacity();
+        let wanted = self.tops.wanted();
         let share = columns.len().div_ceil(rayon::current_num_threads());
         let together = share.min((ROOM / width.max(1)).max(FEWEST_TOGETHER));
         let parts = columns.par_chunks(together).enumerate();
@@ -39,7 +39,7 @@ impl Search<'_> {
             let values: usize = columns.iter().map(Vec::len).sum();
             let by_rows = belongs && columns.len() * width <= ROOM && values >= self.v.rows / PER_ROW;
             let width = if by_rows { columns.len() * width } else { width };
-            let (mut tops, mut sums) = (Tops::new(budget), self.spare_sums(width));
+            let (mut tops, mut sums) = (Tops::new(wanted), self.spare_sums(width));
             let mut pairs = 0;
             if by_rows {
                 pairs += self.score_row_after_row::<ONE>(
@@ -56,7 +56,7 @@ impl Search<'_> {
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
             Ok((tops, pairs))
         };
-        let none = || (Tops::new(budget), 0);
+        let none = || (Tops::new(wanted), 0);
         parts.map(score).try_reduce(none, |(a, p), (b, q)| Ok((a.merge(b), p + q)))
     }
 
