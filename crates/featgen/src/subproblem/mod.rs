@@ -274,7 +274,7 @@ pub fn by_name(name: &str) -> Result<Box<dyn Subproblem>> {
 
 /// The solver for rounds that work on features: each block is one that may be chosen, under the norm that prices sets of `budget`.
 pub(crate) fn on_features(budget: usize, outputs: usize) -> Box<dyn Subproblem> {
-    Box::new(ksupport::newton(budget, outputs))
+    Box::new(ksupport::Solver::with_units(budget, outputs))
 }
 
 /// Whether the solver called `name` is one to which the paper's inner rule applies.

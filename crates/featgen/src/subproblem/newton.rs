@@ -23,8 +23,9 @@ pub(super) trait Regulariser {
 }
 
 /// Keeps the curvature of every output from round to round.
-pub(super) struct Newton<R> {
-    regulariser: R,
+pub(crate) struct Newton<R> {
+    /// What it minimises beside the objective.
+    pub(super) regulariser: R,
     curvature: Vec<Curvature>,
     /// Cached columns, those of every output counted, up to which the curvature is a matrix.
     widest: usize,
@@ -124,11 +125,6 @@ impl<R: Regulariser> Newton<R> {
     /// With curvature as a matrix while it is not wider than that, and at most so many steps.
     pub(super) fn new(regulariser: R, widest: usize, most_steps: usize) -> Self {
         Self { regulariser, curvature: Vec::new(), widest, most_steps }
-    }
-
-    /// What it minimises beside the objective. It may be another from call to call: what is kept is of the objective alone.
-    pub(super) fn regulariser_mut(&mut self) -> &mut R {
-        &mut self.regulariser
     }
 
     /// Minimises over the free weights with the others as they are, and evaluates there.

@@ -12,7 +12,7 @@ use crate::machine::working_set::WorkingSet;
 use crate::objective::{Free, Kept, Objective};
 use crate::space::Candidate;
 use crate::subproblem::ksupport::{KSupport, Solver};
-use crate::subproblem::{Goal, Problem};
+use crate::subproblem::{Goal, Problem, Subproblem};
 
 /// All that nodes share: candidates, the columns of the working set, and what the solver knows of them.
 pub(super) struct Relaxation<'a> {
@@ -58,7 +58,7 @@ impl<'a> Relaxation<'a> {
     ) -> Self {
         let outputs = objective.outputs();
         let set = WorkingSet::new(candidates.space.data().rows(), kept, outputs, free.width());
-        let solver = Solver::new(k, outputs);
+        let solver = Solver::with_units(k, outputs);
         let (taken, places) = (Vec::new(), HashMap::new());
         Self { objective, free, context, k, candidates, set, taken, places, solver }
     }
@@ -128,7 +128,7 @@ impl<'a> Relaxation<'a> {
             of: weighty.map(|(&number, range)| (number, state.omega[range].to_vec())).collect(),
             free: state.free.clone(),
         };
-        node.theta = outcome.theta;
+        node.theta = self.solver.theta(state);
         Ok((outcome.objective, outcome.iterations))
     }
 

@@ -12,75 +12,35 @@ mod model;
 pub(crate) mod norm;
 
 pub(crate) use norm::KSupport;
-use std::borrow::Cow;
 
 use super::newton::Newton;
-use super::{Cache, Goal, Problem, State, Subproblem, WIDEST};
-
-/// A solver of the relaxation on a working set, which may grow between calls: units are only ever added, and so are columns.
-pub(crate) struct Solver {
-    newton: Newton<KSupport>,
-}
-
-/// What a solver achieved.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Outcome {
-    /// The objective with the norm, at the weights found.
-    pub(crate) objective: f64,
-    /// Below this, but for rounding, no weights on the working set can take it.
-    pub(crate) lower_bound: f64,
-    /// How far apart these are, relative to the objective.
-    pub(crate) gap: f64,
-    /// Newton steps made.
-    pub(crate) iterations: usize,
-    /// Where the norm splits the units: those at the top are at least that long. 0 if no more than K have weights.
-    pub(crate) theta: f64,
-}
+use super::{State, WIDEST};
 
 /// Newton steps of a call. Where the curvature that an objective tells is only a bound, as with several classes, each step wins the
 /// same part of what is left.
 const MAX_STEPS: usize = 1000;
 
-/// Newton's method under the norm with `k` units, over so many outputs.
-pub(super) fn newton(k: usize, outputs: usize) -> Newton<KSupport> {
-    // Every output has a matrix of its own: together they take no more room than one of the widest.
-    let widest = (WIDEST as f64 / (outputs as f64).sqrt()) as usize;
-    Newton::new(KSupport::new(k.max(1)), widest, MAX_STEPS)
-}
+/// A solver of the relaxation on a working set, which may grow between calls: units and columns are only ever added. A block of the
+/// state is a unit.
+pub(crate) type Solver = Newton<KSupport>;
 
 impl Solver {
     /// For the norm with `k` units, over so many outputs.
-    pub(crate) fn new(k: usize, outputs: usize) -> Self {
-        Self { newton: newton(k, outputs) }
+    pub(crate) fn with_units(k: usize, outputs: usize) -> Self {
+        // Every output has a matrix of its own: together they take no more room than one of the widest.
+        let widest = (WIDEST as f64 / (outputs as f64).sqrt()) as usize;
+        Newton::new(KSupport::new(k.max(1)), widest, MAX_STEPS)
     }
 
-    /// From now on, solves for this norm.
+    /// From now on, solves for this norm. What is kept from call to call is of the objective alone.
     pub(crate) fn set_norm(&mut self, norm: KSupport) {
-        *self.newton.regulariser_mut() = norm;
+        self.regulariser = norm;
     }
 
-    fn norm(&mut self) -> KSupport {
-        *self.newton.regulariser_mut()
-    }
-
-    /// Improves `state`, whose blocks are the units of the working set, until the goal is met, or as far as numbers allow. Never
-    /// makes it worse.
-    pub(crate) fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
-        let super::Outcome { objective, gap, iterations } = self.newton.solve(problem, state, goal);
-        let norm = self.norm();
-        let lengths = model::lengths(&state.blocks, &state.omega);
-        let theta = norm.split(&norm::sorted(&lengths[norm.forced.min(lengths.len())..])).theta;
-        Outcome { objective, lower_bound: objective * (1.0 - gap), gap, iterations, theta }
-    }
-
-    /// All that it keeps from call to call: numbers with which another of its kind goes on with the same bits.
-    pub(crate) fn kept(&self) -> Vec<Cow<'_, [f64]>> {
-        self.newton.kept()
-    }
-
-    /// Goes on from what another of its kind [`kept`](Self::kept) when it had the columns of `cache`; says whether it can be that.
-    pub(crate) fn resume(&mut self, kept: Vec<Vec<f64>>, outputs: usize, cache: &Cache) -> bool {
-        self.newton.resume(kept, outputs, cache)
+    /// Where the norm splits the units of a state: those at the top are at least that long. 0 if no more than K have weights.
+    pub(crate) fn theta(&self, state: &State) -> f64 {
+        let lengths: Vec<f64> = state.blocks.norms(&state.omega).skip(self.regulariser.forced).collect();
+        self.regulariser.split(&norm::sorted(&lengths)).theta
     }
 }
 

@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::data::{Column, Labels};
 use crate::objective::{Free, Objective, by_name};
 use crate::operator::Operator;
-use crate::subproblem::ksupport::{Outcome, Solver};
-use crate::subproblem::{Cache, Goal, Problem, State};
+use crate::subproblem::ksupport::Solver;
+use crate::subproblem::{Cache, Goal, Outcome, Problem, State, Subproblem};
 
 static NEVER: LazyLock<Context> = LazyLock::new(Context::new);
 
@@ -48,7 +48,7 @@ fn solve(columns: &[Vec<f64>], objective: &dyn Objective, k: usize, gap: f64) ->
     let (free, mut cache, mut state) = (Free::new(n, true), Cache::new(n), State::new(n, 1, 1));
     add(columns, &mut cache, &mut state);
     let problem = Problem { cache: &cache, objective, free: &free };
-    let outcome = Solver::new(k, 1).solve(&problem, &mut state, &goal(gap));
+    let outcome = Solver::with_units(k, 1).solve(&problem, &mut state, &goal(gap));
     assert!(outcome.gap <= gap, "{outcome:?}");
     (outcome, state.omega)
 }
@@ -97,7 +97,9 @@ fn the_threshold_splits_the_optimum() {
     let (free, mut cache, mut state) = (Free::new(n, true), Cache::new(n), State::new(n, 1, 1));
     add(&columns, &mut cache, &mut state);
     let problem = Problem { cache: &cache, objective: &*objective, free: &free };
-    let theta = Solver::new(k, 1).solve(&problem, &mut state, &goal(1e-12)).theta;
+    let mut solver = Solver::with_units(k, 1);
+    solver.solve(&problem, &mut state, &goal(1e-12));
+    let theta = solver.theta(&state);
     let scores = problem.transpose(&problem.residual(&free.decision(&state.f, &state.free)));
     let mut counts = [0; 3];
     for (w, score) in state.omega.iter().zip(scores) {
@@ -147,7 +149,7 @@ fn path(threads: usize, resumed: bool) -> Vec<u64> {
     Context::new()
         .threads(threads)
         .run(|| {
-            let mut solver = Solver::new(k, 1);
+            let mut solver = Solver::with_units(k, 1);
             for part in columns.chunks(120) {
                 add(part, &mut cache, &mut state);
                 let problem = Problem { cache: &cache, objective: &*objective, free: &free };
@@ -156,7 +158,7 @@ fn path(threads: usize, resumed: bool) -> Vec<u64> {
                 bits.extend(state.omega.iter().chain([&outcome.objective]).map(|x| x.to_bits()));
                 if resumed {
                     let kept: Vec<Vec<f64>> = solver.kept().into_iter().map(|x| x.into_owned()).collect();
-                    solver = Solver::new(k, 1);
+                    solver = Solver::with_units(k, 1);
                     assert!(solver.resume(kept, 1, &cache));
                 }
             }
