@@ -28,6 +28,12 @@ PARAMETERS = (
         fewer than ``n_features``, C is doubled until that many carry weight. None means "paper".
     exchange : int, default=None
         With ``select="best"``: at most this many times are chosen features exchanged for others. None means 15.
+    prove : bool or float, default=None
+        Whether to work on the proof that no other ``n_features`` features are better than those chosen by gain, and how
+        far: until their objective is within this part of the best. True means 0.01. Better ones that are found on the
+        way are taken. None and False prove only what comes for free; ``proof_`` has the result.
+    time_limit : float, default=None
+        Seconds after which the search, or the proof, ends with what is there.
     scale : {{<scalings>}}, default=None
         What columns are divided by when they are weighed against each other: "std" is their standard deviation, "max"
         their largest absolute value, "auto" the standard deviation and more for columns of few values. Weights are
@@ -93,6 +99,10 @@ ATTRIBUTES = """
     objective_, lower_bound_, gap_ : float
         The certificate: no weights on any features of the space have an objective below ``lower_bound_``; ``gap_`` is
         the difference, relative to the objective.
+    proof_ : dict or None
+        Where ``n_features`` features were chosen by gain: the ``objective`` of their ridge fit, the ``lower_bound`` that no
+        others can be below, the relative ``gap`` between them, how many features are in every best set (``forced``) or
+        may be in one (``undecided``), and the ``nodes`` that the proof took.
     C_ : float
         The C that these belong to.
     n_selected_ : int

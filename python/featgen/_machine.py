@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 from . import _featgen, _html, _input, _parameters, spaces
 from ._checks import function, level
 from ._columns import check_order, check_present, column_names, kept_columns, product
-from ._progress import going_on, reporter
+from ._progress import going_on, proving, reporter
 from ._selection import DENSE_LIMIT, Selection, is_fitted
 from ._store import Store
 from ._target import as_text, class_weights, classes_of, numbers_of, sample_weights, times_of
@@ -61,6 +61,7 @@ class Machine(Selection, BaseEstimator):
     objective_: float
     lower_bound_: float
     gap_: float
+    proof_: dict[str, Any] | None
     stopped_: str
 
     def __init__(
@@ -70,6 +71,8 @@ class Machine(Selection, BaseEstimator):
         C: float | None = None,
         select: str | None = None,
         exchange: int | None = None,
+        prove: bool | float | None = None,
+        time_limit: float | None = None,
         scale: str | None = None,
         keep: Any = None,
         space: spaces.Space | str = "linear",
@@ -91,6 +94,8 @@ class Machine(Selection, BaseEstimator):
         self.C = C
         self.select = select
         self.exchange = exchange
+        self.prove = prove
+        self.time_limit = time_limit
         self.scale = scale
         self.keep = keep
         self.space = space
@@ -153,6 +158,7 @@ class Machine(Selection, BaseEstimator):
             listeners = {
                 "round": _both(report, callback),
                 "resumed": going_on if verbose else None,
+                "proof": proving if verbose else None,
             }
             model, broken_off = _featgen.fit(
                 _input.matrix(X), inputs.names, target, described, options, listeners
@@ -237,6 +243,7 @@ class Machine(Selection, BaseEstimator):
         self.objective_ = facts["objective"]
         self.lower_bound_ = facts["lower_bound"]
         self.gap_ = facts["gap"]
+        self.proof_ = facts["proof"]
         self.stopped_ = facts["stopped"]
 
     def _set_weights(self) -> None:
@@ -278,6 +285,9 @@ class Machine(Selection, BaseEstimator):
                 f"n_features={n_features} was asked for, but n_selected_ is {self.n_selected_} "
                 f"(of {self.n_candidates_} candidates)"
             )
+        prove = options["prove"]
+        if prove is not None and self.proof_ is not None and self.proof_["gap"] > prove:
+            short.append(f"prove={prove} was asked for, but the gap of proof_ is {self.proof_['gap']:.3g}")
         if gap is not None and self.gap_ > gap:
             short.append(f"gap={gap} was asked for, but gap_ is {self.gap_:.3g}")
         inner_gap = self.rounds_[-1]["inner_gap"] if self.rounds_ else 0.0

@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from joblib import cpu_count, effective_n_jobs
 
 from . import spaces
 from ._checks import given, integer, one_of, path, real, share, truth
 from ._described import LOSSES, SCALINGS, SELECTS, SOLVERS
+
+#: The gap of a proof that is asked for without one.
+_PROVEN = 0.01
 
 #: The cost of the paper's rounds if none is given.
 _PAPER_COST = 10.0
@@ -27,6 +31,8 @@ def options(estimator: Any) -> dict[str, Any]:
         "cost": real("C", estimator.C),
         "select": None if estimator.select is None else one_of("select", estimator.select, SELECTS),
         "exchange": integer("exchange", estimator.exchange),
+        "prove": _proof(estimator.prove),
+        "time_limit": real("time_limit", estimator.time_limit),
         "scale": None if estimator.scale is None else one_of("scale", estimator.scale, SCALINGS),
         **_loss(estimator),
         "max_rounds": integer("max_rounds", estimator.max_rounds),
@@ -38,6 +44,13 @@ def options(estimator: Any) -> dict[str, Any]:
         "threads": _threads(estimator.n_jobs),
         "checkpoint": path("checkpoint", estimator.checkpoint),
     }
+
+
+def _proof(prove: Any) -> float | None:
+    """The gap that a proof is to come to. True asks for one without saying which."""
+    if isinstance(prove, (bool, np.bool_)):
+        return _PROVEN if prove else None
+    return share("prove", prove)
 
 
 def _loss(estimator: Any) -> dict[str, Any]:
@@ -75,6 +88,8 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
         "n_features",
         "select",
         "exchange",
+        "prove",
+        "time_limit",
         "scale",
         "budget",
         "fit_intercept",

@@ -38,6 +38,15 @@ def going_on(round: Round) -> None:
     _write(f"going on from the checkpoint: {rounds}, {round['selected']} selected\n")
 
 
+def proving(proof: dict[str, Any]) -> None:
+    """Says how far a proof is."""
+    nodes = "1 node" if proof["nodes"] == 1 else f"{proof['nodes']} nodes"
+    _write(
+        f"proving: objective {proof['objective']:.4g}, none below {proof['lower_bound']:.4g}, "
+        f"gap {percent(proof['gap'])}, {nodes}, {proof['undecided']} undecided\n"
+    )
+
+
 def _write(text: str) -> None:
     """To standard error. It may not be there, or be closed: what cannot be shown must not end a fit."""
     if sys.stderr is not None:

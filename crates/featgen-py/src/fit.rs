@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use featgen::data::{ClassWeights, Columns, Except, Labels, Names};
 use featgen::machine::{Observer, Select};
-use featgen::model::Round;
+use featgen::model::{Proof, Round};
 use featgen::objective::{Kept, LossSpec};
 use featgen::space::{Inputs, Scaling};
 use featgen::{Context, Error, Machine};
@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 
 use crate::error::{parameter_name, raise};
 use crate::matrix::Matrix;
-use crate::model::{Model, round_dict};
+use crate::model::{Model, proof_dict, round_dict};
 use crate::space::{self, Space};
 
 /// How often a run looks for Ctrl-C.
@@ -34,6 +34,8 @@ pub(crate) struct Options {
     cost: Option<f64>,
     select: Option<String>,
     exchange: Option<usize>,
+    prove: Option<f64>,
+    time_limit: Option<f64>,
     scale: Option<String>,
     loss: String,
     delta: Option<f64>,
@@ -48,12 +50,13 @@ pub(crate) struct Options {
     checkpoint: Option<PathBuf>,
 }
 
-/// Who is told, with a round, that it has ended, or that a run goes on from a checkpoint after it.
+/// Who is told, with a round, that it has ended, or that a run goes on from a checkpoint after it; or how far a proof is.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Listeners {
     round: Option<Py<PyAny>>,
     resumed: Option<Py<PyAny>>,
+    proof: Option<Py<PyAny>>,
 }
 
 /// Classes, whether they are words, and the class of each instance; or numbers. How often each instance counts, what the errors of
@@ -115,7 +118,7 @@ pub(crate) fn fit<'py>(
                 let (labels, spec, machine) = (&labels, &spec, &machine);
                 let inputs = Inputs::called(columns, &names).context(&context);
                 move || {
-                    let mut reporter = Reporter { report, replies, not_saved: false };
+                    let mut reporter = Reporter { report, replies, not_saved: false, next_node: 0 };
                     let scale = spec.scale(scaling, machine.select_in_use()?, &inputs, counts)?;
                     let inputs = scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale));
                     let space = spec.build(inputs, counts)?.space;
@@ -143,6 +146,7 @@ pub(crate) fn fit<'py>(
 enum News {
     Round(Round),
     Resumed(Round),
+    Proof(Proof),
     NotSaved(String),
 }
 
@@ -152,6 +156,8 @@ struct Reporter {
     replies: Receiver<()>,
     /// Whether it was said that a checkpoint could not be written: once is enough.
     not_saved: bool,
+    /// Nodes of a proof at which there are news of it again.
+    next_node: u64,
 }
 
 impl Reporter {
@@ -174,6 +180,14 @@ impl Observer for Reporter {
         }
     }
 
+    fn proof(&mut self, proof: &Proof) {
+        // Nodes may be many: news of them become rarer.
+        if proof.nodes >= self.next_node {
+            self.next_node = proof.nodes + proof.nodes / 4 + 1;
+            self.tell(News::Proof(*proof));
+        }
+    }
+
     fn not_saved(&mut self, error: &Error) {
         if !std::mem::replace(&mut self.not_saved, true) {
             self.tell(News::NotSaved(error.spelled(parameter_name)));
@@ -184,13 +198,14 @@ impl Observer for Reporter {
 impl Listeners {
     /// Hands news on. Returns whether the run is to end.
     fn hear(&self, py: Python<'_>, news: &News) -> PyResult<bool> {
-        let (listener, round) = match news {
-            News::Round(round) => (&self.round, round),
-            News::Resumed(round) => (&self.resumed, round),
+        let (listener, news) = match news {
+            News::Round(round) => (&self.round, round_dict(py, round)?),
+            News::Resumed(round) => (&self.resumed, round_dict(py, round)?),
+            News::Proof(proof) => (&self.proof, proof_dict(py, proof)?),
             News::NotSaved(reason) => return warn_not_saved(py, reason).map(|()| false),
         };
         match listener {
-            Some(listener) => listener.call1(py, (round_dict(py, round)?,))?.is_truthy(py),
+            Some(listener) => listener.call1(py, (news,))?.is_truthy(py),
             None => Ok(false),
         }
     }
@@ -259,6 +274,12 @@ impl Options {
         }
         if let Some(steps) = self.exchange {
             machine = machine.exchange(steps);
+        }
+        if let Some(gap) = self.prove {
+            machine = machine.prove(gap);
+        }
+        if let Some(seconds) = self.time_limit {
+            machine = machine.time_limit(seconds);
         }
         if let Some(budget) = self.budget {
             machine = machine.budget(budget);

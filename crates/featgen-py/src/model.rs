@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use featgen::data::{Column, Names};
 use featgen::feature::Feature;
 use featgen::machine::Select;
-use featgen::model::{Certificate, Fit, Round, Term, Truth, Weighing};
+use featgen::model::{Certificate, Fit, Proof, Round, Term, Truth, Weighing};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -84,6 +84,7 @@ impl Model {
         facts.set_item("objective", model.certificate.objective)?;
         facts.set_item("lower_bound", model.certificate.lower_bound)?;
         facts.set_item("gap", model.certificate.gap())?;
+        facts.set_item("proof", model.proof.as_ref().map(|proof| proof_dict(py, proof)).transpose()?)?;
         facts.set_item("stopped", format!("{:?}", model.stopped).to_lowercase())?;
         facts.set_item("explained", model.stopped.explain())?;
         facts.set_item("n", model.training.n)?;
@@ -260,6 +261,8 @@ fn parameters<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Bound<'p
     dict.set_item("max_rounds", given.max_rounds)?;
     dict.set_item("tol", given.tol)?;
     dict.set_item("gap", given.gap)?;
+    dict.set_item("prove", given.prove)?;
+    dict.set_item("time_limit", given.time_limit)?;
     dict.set_item("inner_tol", given.inner_tol)?;
     dict.set_item("solver", &given.solver)?;
     dict.set_item("fit_intercept", given.shift)?;
@@ -307,5 +310,17 @@ pub(crate) fn round_dict<'py>(py: Python<'py>, round: &Round) -> PyResult<Bound<
     seconds.set_item("generate", round.seconds.generate)?;
     seconds.set_item("solve", round.seconds.solve)?;
     dict.set_item("seconds", seconds)?;
+    Ok(dict)
+}
+
+/// What is proven of the features chosen.
+pub(crate) fn proof_dict<'py>(py: Python<'py>, proof: &Proof) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("objective", proof.objective)?;
+    dict.set_item("lower_bound", proof.lower_bound)?;
+    dict.set_item("gap", proof.gap())?;
+    dict.set_item("forced", proof.forced)?;
+    dict.set_item("undecided", proof.undecided)?;
+    dict.set_item("nodes", proof.nodes)?;
     Ok(dict)
 }

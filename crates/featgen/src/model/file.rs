@@ -94,6 +94,7 @@ impl Model {
             ("debias", self.debias.unwrap_or(0.0)),
             ("objective", self.certificate.objective),
             ("lower_bound", self.certificate.lower_bound),
+            ("proof", self.proof.map_or(0.0, |proof| proof.objective + proof.lower_bound)),
         ];
         let refuse = |what: String, x: f64| Err(format!("the model's {what} is {x}, not a finite number"));
         if let Some((what, x)) = whole.into_iter().find(|(_, x)| !x.is_finite()) {
@@ -137,6 +138,7 @@ impl Model {
         }
         self.check_curves()?;
         self.check_bound("the certificate", self.certificate)?;
+        self.proof.map_or(Ok(()), |proof| self.check_bound("the proof", proof.certificate()))?;
         self.rounds.iter().try_for_each(|round| self.check_round(round))?;
         Ok(())
     }
@@ -215,6 +217,7 @@ mod tests {
     use super::*;
     use crate::data::read::Reader;
     use crate::feature::{ExactF64, Step, Wave};
+    use crate::model::Proof;
     use crate::{LinearSpace, Machine};
 
     fn two_terms(folder: &Path) -> Model {
@@ -243,13 +246,17 @@ mod tests {
         let path = folder.path().join("model");
         model.save(&path).unwrap();
         type Spoil = fn(&mut Model, f64);
-        let spoilt: [(&str, Spoil); 12] = [
+        let spoilt: [(&str, Spoil); 13] = [
             ("bias", |model, x| model.bias.0[0] = x),
             ("cost", |model, x| model.cost = x),
             ("asked_cost", |model, x| model.asked_cost = x),
             ("debias", |model, x| model.debias = Some(x)),
             ("objective", |model, x| model.certificate.objective = x),
             ("lower_bound", |model, x| model.certificate.lower_bound = x),
+            ("proof", |model, x| {
+                let (objective, lower_bound) = (x, 0.0);
+                model.proof = Some(Proof { objective, lower_bound, forced: 0, undecided: 1, nodes: 0 });
+            }),
             ("training accuracy", |model, x| model.training.accuracy = Some(x)),
             ("weight of feature 1", |model, x| model.terms[0].weight.0[0] = x),
             ("round 1", |model, x| model.rounds[0].weights[0] = x),

@@ -402,6 +402,8 @@ impl Model {
         model.cost = point.cost;
         model.debias = None;
         model.certificate = Certificate { objective: point.objective, lower_bound: point.lower_bound };
+        // What is proven is proven of the last point.
+        model.proof = self.proof.filter(|_| round + 1 == self.rounds.len());
         (model.training.accuracy, model.training.explained) = (point.accuracy, point.explained);
         Some(model)
     }

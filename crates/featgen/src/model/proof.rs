@@ -20,8 +20,13 @@ pub struct Proof {
 }
 
 impl Proof {
+    /// Its two bounds.
+    pub(super) fn certificate(&self) -> Certificate {
+        Certificate { objective: self.objective, lower_bound: self.lower_bound }
+    }
+
     /// How far the features chosen may be from the best, relative to their objective.
     pub fn gap(&self) -> f64 {
-        Certificate { objective: self.objective, lower_bound: self.lower_bound }.gap()
+        self.certificate().gap()
     }
 }

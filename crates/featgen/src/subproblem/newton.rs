@@ -121,6 +121,7 @@ impl<R: Regulariser + Send> Subproblem for Newton<R> {
     }
 }
 
+#[expect(private_bounds, reason = "norms are made here; whoever is elsewhere names one of them")]
 impl<R: Regulariser> Newton<R> {
     /// With curvature as a matrix while it is not wider than that, and at most so many steps.
     pub(super) fn new(regulariser: R, widest: usize, most_steps: usize) -> Self {
