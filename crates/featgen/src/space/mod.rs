@@ -202,6 +202,13 @@ impl SquaresAtMost {
     pub(crate) fn of(&self, score: f64) -> f64 {
         (score * (1.0 + 2.0 * self.relative) + self.absolute).powi(2)
     }
+
+    /// A score for which that is at most `square`; at least 0.
+    pub(crate) fn score_within(&self, square: f64) -> f64 {
+        const ROUNDING: f64 = 1e-14;
+        let score = (square.max(0.0).sqrt() - self.absolute) / (1.0 + 2.0 * self.relative);
+        (score * (1.0 - ROUNDING)).max(0.0)
+    }
 }
 
 /// What a worst-case analysis finds, best first.

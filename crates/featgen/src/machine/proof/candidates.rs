@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::kernels;
 use crate::operator::Operator;
-use crate::space::{Ask, Candidate, FeatureSpace, Precision, Scored, SquaresAtMost};
+use crate::space::{Ask, Candidate, FeatureSpace, Fresh, Precision, Scored, SquaresAtMost};
 
 /// Candidates by number, in the order in which they were met.
 pub(super) struct Candidates<'a> {
@@ -63,7 +63,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// How many candidates may be at hand with their columns.
-    pub(super) fn most_held(&self) -> usize {
+    fn most_held(&self) -> usize {
         let data = self.space.data();
         let full = 8 * data.rows() as u64;
         let mean = 12 * data.nonzeros() / data.dimension().max(1) + 64;
@@ -83,6 +83,22 @@ impl<'a> Candidates<'a> {
             self.held.insert(number, held);
         }
         Ok(true)
+    }
+
+    /// All whose square may be above `cut`, with what it is at most, the best first; `None` if they are too many to be held.
+    pub(super) fn above(&mut self, v: &[f64], cut: f64) -> Result<Option<Vec<(u32, f64)>>> {
+        let (none, room) = (HashSet::new(), self.most_held());
+        let ask = Ask::many(v, self.outputs, 1, &none);
+        let most = SquaresAtMost::new(&ask, self.precision);
+        let above = most.score_within(cut);
+        let found =
+            self.space.worst_case(&Ask { fresh: Some(Fresh { most: room + 1, above }), ..ask })?.fresh;
+        let found: Vec<Scored<Candidate>> = found.into_iter().filter(|scored| scored.score > above).collect();
+        if found.len() > room {
+            return Ok(None);
+        }
+        let numbered = |scored: &Scored<Candidate>| (self.number(&scored.item), most.of(scored.score));
+        Ok(Some(found.iter().map(numbered).collect()))
     }
 
     /// The `count` best by score for these residuals; what is not among them has no larger score. Where only some matter, whose columns

@@ -60,6 +60,14 @@ impl Node {
         self.members = Some(members.into());
     }
 
+    /// Candidates that have weights, or must have, in order.
+    pub(super) fn needed(&self) -> Vec<u32> {
+        let mut needed: Vec<u32> = self.weights.of.keys().chain(&self.inside).copied().collect();
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
     /// The lengths of the weights of candidates that are not forced, by number.
     fn open_lengths(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         let open = self.weights.of.iter().filter(|(number, _)| !self.is_inside(**number));

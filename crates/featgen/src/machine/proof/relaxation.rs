@@ -18,6 +18,7 @@ use crate::subproblem::{Goal, Problem, Subproblem};
 pub(super) struct Relaxation<'a> {
     pub(super) objective: &'a dyn Objective,
     free: &'a Free,
+    kept: &'a Kept,
     context: &'a Context,
     /// How many candidates a set may hold.
     k: usize,
@@ -41,8 +42,8 @@ const SOLVERS_PART: f64 = 0.3;
 /// How exactly the ridge fit on a set is solved, relative to its objective.
 const RIDGE: f64 = 1e-9;
 
-/// How much longer a list of the best is made that does not reach far enough.
-const LONGER: usize = 8;
+/// How many times as many columns as a node needs may be held for it.
+const WASTED: usize = 3;
 
 /// Rounds of growing the working set of one node.
 const MAX_ROUNDS: usize = 200;
@@ -60,12 +61,13 @@ impl<'a> Relaxation<'a> {
         let set = WorkingSet::new(candidates.space.data().rows(), kept, outputs, free.width());
         let solver = Solver::with_units(k, outputs);
         let (taken, places) = (Vec::new(), HashMap::new());
-        Self { objective, free, context, k, candidates, set, taken, places, solver }
+        Self { objective, free, kept, context, k, candidates, set, taken, places, solver }
     }
 
     /// Raises the bound of a node, and settles what it settles of its candidates, as far as that is worth it where the best set known
     /// has the objective `upper` and the gap asked for is `goal`.
     pub(super) fn solve(&mut self, node: &mut Node, upper: f64, goal: f64) -> Result<()> {
+        self.forget(node)?;
         for _ in 0..MAX_ROUNDS {
             let left = |value: f64| (NOT_WORTH * (upper - value)).max(LEFT * goal * upper);
             let (value, iterations) = self.improve(node, SOLVERS_PART * left(node.bound) / upper)?;
@@ -91,7 +93,26 @@ impl<'a> Relaxation<'a> {
         Ok(self.improve(&mut node, RIDGE)?.0)
     }
 
-    /// Fetches the columns of candidates.
+    /// Forgets columns, if most of those that were fetched mean nothing to a node: every one of them costs time in every step.
+    fn forget(&mut self, node: &Node) -> Result<()> {
+        let needed = node.needed();
+        if self.taken.len() <= WASTED * (needed.len() + 2 * self.k) {
+            return Ok(());
+        }
+        let (rows, outputs) = (self.candidates.space.data().rows(), self.objective.outputs());
+        self.set = WorkingSet::new(rows, self.kept, outputs, self.free.width());
+        self.solver = Solver::with_units(self.k, outputs);
+        self.taken.clear();
+        self.places.clear();
+        self.take(&needed)
+    }
+
+    /// How many candidates may join the working set of a node at once.
+    fn most_new(&self, node: &Node) -> usize {
+        (2 * self.k).max(node.weights.of.len() / 2)
+    }
+
+    /// Fetches the columns of candidates, each of which is there once.
     pub(super) fn take(&mut self, numbers: &[u32]) -> Result<()> {
         let new: Vec<u32> =
             numbers.iter().copied().filter(|number| !self.places.contains_key(number)).collect();
@@ -108,7 +129,7 @@ impl<'a> Relaxation<'a> {
     /// Solves the relaxation of a node on the working set, from the node's weights to this relative gap. Returns the objective and the
     /// steps made.
     fn improve(&mut self, node: &mut Node, gap: f64) -> Result<(f64, usize)> {
-        self.take(&node.inside)?;
+        self.take(&node.needed())?;
         let units = self.units(node);
         let places: Vec<u32> = units.iter().map(|number| self.places[number]).collect();
         let omega = self.omega(&places, &units, &node.weights);
@@ -155,7 +176,8 @@ impl<'a> Relaxation<'a> {
     fn look(&mut self, node: &Node) -> Result<(Dual, Squares)> {
         let state = &self.set.state;
         let dual = Dual::at(self.objective, self.free, self.free.decision(&state.f, &state.free));
-        let count = self.k + node.outside.len() + (2 * self.k).max(self.taken.len());
+        // Of the best, those that are known do not join; of the others, enough.
+        let count = self.k + node.outside.len() + self.taken.len() + self.most_new(node);
         let squares = self.squares(node, &dual, count)?;
         Ok((dual, squares))
     }
@@ -188,22 +210,22 @@ impl<'a> Relaxation<'a> {
         let known = |(number, _): &&(u32, f64)| self.places.contains_key(number);
         let beyond = squares.open.iter().filter(known).nth(squares.places.saturating_sub(1));
         let beyond = beyond.map_or(0.0, |(_, square)| *square);
-        let most = (2 * self.k).max(self.taken.len());
-        let better = squares.open.iter().filter(|unit| unit.1 > beyond && !known(unit)).take(most);
+        let better = squares.open.iter().filter(|unit| unit.1 > beyond && !known(unit));
+        let better = better.take(self.most_new(node));
         if node.inside.len() < self.k { better.map(|(number, _)| *number).collect() } else { Vec::new() }
     }
 
     /// Forces in, and leaves out, what is certain of all sets of the node that are as good as the best one known.
     fn settle(&mut self, node: &mut Node, dual: &Dual, mut squares: Squares, upper: f64) -> Result<()> {
-        let mut decided = dual.decide(self.objective, &squares, upper);
-        // Who is left? The list must go down to the first that is not.
-        while squares.rest > decided.cut && decided.cut > 0.0 {
-            let count = LONGER * (squares.open.len() + node.inside.len() + node.outside.len());
-            if count > self.candidates.most_held() {
-                break;
-            }
-            squares = self.squares(node, dual, count)?;
-            decided = dual.decide(self.objective, &squares, upper);
+        let decided = dual.decide(self.objective, &squares, upper);
+        // Where some are left out, but the list ends before the first of them: who is left?
+        if squares.rest > decided.cut
+            && decided.cut > 0.0
+            && let Some(above) = self.candidates.above(&dual.residual, decided.cut)?
+        {
+            let open =
+                above.into_iter().filter(|(item, _)| !node.is_inside(*item) && !node.is_outside(*item));
+            (squares.open, squares.rest) = (open.collect(), decided.cut);
         }
         if squares.rest <= decided.cut {
             let left = squares.open.len() - decided.outside(&squares).len();
