@@ -8,6 +8,7 @@ mod output;
 mod parameters;
 mod predict;
 mod scores;
+mod unscaled;
 
 use std::collections::BTreeMap;
 

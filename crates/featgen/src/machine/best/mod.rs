@@ -10,6 +10,7 @@ mod gain;
 use std::time::Instant;
 
 pub(super) use exchange::Exchange;
+pub(super) use gain::SHORTLIST;
 
 use super::run::Run;
 use super::{Observer, Stop};
@@ -47,7 +48,9 @@ impl Run<'_> {
             return Ok(Some(stopped));
         }
         let all: Vec<Candidate> = chosen.into_iter().chain(proposals).collect();
+        let before = self.fitting.value;
         let (outcome, seconds) = self.fit_to(&all, seconds)?;
+        self.decrease = before - self.fitting.value;
         self.path.report(observer);
         self.path.record(&self.fitting, self.schedule.cost, &outcome, scored, seconds);
         Ok(None)
@@ -66,6 +69,8 @@ impl Run<'_> {
             Some(Stop::Exhausted)
         } else if self.path.rounds.len() >= self.plan.max_rounds {
             Some(Stop::Rounds)
+        } else if self.hardly_falls() {
+            Some(Stop::Tolerance)
         } else {
             None
         }
