@@ -273,11 +273,11 @@ def write_text(path: Path, rows: int, features: int, per_row: int, seed: int) ->
 
 def case_synth4096(bench: Bench) -> dict:
     problem = synthetic(bench, SYNTH4096, SEEDS[0])
-    count = ["--features", 200, "-B", 10, "-C", 10]
+    count = ["--select", "paper", "--features", 200, "-B", 10, "-C", 10]
     runs = {"featgen": count, f"featgen{BY_COLUMNS}": count, "featgen, logistic": [*count, "--loss", "logistic"]}
     liblinear = peers.liblinear_problem(problem.x, problem.y)
     fits = {
-        "featgen, Python": peers.featgen_fit(problem.x, problem.y, n_features=200, budget=10, C=10),
+        "featgen, Python": peers.featgen_fit(problem.x, problem.y, select="paper", n_features=200, budget=10, C=10),
         "adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.2, intercept=False),
         "adelie, gaussian": peers.adelie_path(problem.x, problem.y, "gaussian", 0.22, intercept=False),
         "LIBLINEAR -s 5": peers.liblinear_fits(liblinear, 5, np.geomspace(0.0015, 0.007, 10)),
@@ -310,13 +310,16 @@ def mean_over_seeds(bench: Bench, recipe: Recipe, runs: dict[str, list[str | flo
 
 def case_groups2048(bench: Bench) -> dict:
     problem, size, penalty = synthetic(bench, GROUPS2048, SEEDS[0]), GROUPS2048.group_size, 0.0152
-    runs = {f"featgen, {k} groups": ["--features", k, "-B", 5, "-C", 1, "--loss", "logistic"] for k in (50, 30)}
+    common = ["--select", "paper", "-B", 5, "-C", 1, "--loss", "logistic"]
+    runs = {f"featgen, {k} groups": ["--features", k, *common] for k in (50, 30)}
     x, y, double = problem.x, problem.y, problem.x.astype(np.float64)
     ratio = penalty / peers.first_penalty(double, y, size)
     path = {"loss": "binomial", "min_ratio": ratio, "intercept": True, "group_size": size}
     groups = np.arange(x.shape[1]).reshape(-1, size).tolist()
     fits = {
-        "featgen, Python": peers.featgen_fit(x, y, n_features=50, budget=5, C=1, loss="logistic", groups=groups),
+        "featgen, Python": peers.featgen_fit(
+            x, y, select="paper", n_features=50, budget=5, C=1, loss="logistic", groups=groups
+        ),
         "adelie": peers.adelie_path(double, y, **path),
         "adelie, float32": peers.adelie_path(x, y, newton_tol=1e-6, **path),  # by its default, 1e-12, it gives up
         "skglm, one fit": peers.skglm_fit(double, y, size, penalty),
@@ -328,7 +331,7 @@ def case_groups2048(bench: Bench) -> dict:
 
 def case_synth65536(bench: Bench) -> dict:
     problem = synthetic(bench, SYNTH65536, SEEDS[0])
-    count = ["--features", 250, "-B", 25, "-C", 10]
+    count = ["--select", "paper", "--features", 250, "-B", 25, "-C", 10]
     runs = {"featgen": count, f"featgen{BY_COLUMNS}": count}
     fits = {"adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.21, intercept=False)}
     rows, results = bench.compare(problem, runs, fits)
@@ -370,7 +373,7 @@ def case_real(
     problem = real(bench, name, features, dense)
     if problem is None:
         return None
-    common = ["-B", budget, "-C", cost]
+    common = ["--select", "paper", "-B", budget, "-C", cost]
     runs = {"featgen": ["--max-rounds", 20, "--tol", 0, *common]}
     counts = [k for k in (100, 200, 400) if k <= 20 * budget]
     runs |= {f"featgen --features {k}": ["--features", k, *common] for k in counts}
@@ -449,7 +452,7 @@ def case_products(bench: Bench) -> dict | None:
         print(f"products: skipped, no folder {folder}", file=sys.stderr)
         return None
     train, test = (str(folder / f"{part}.svm.zst") for part in ("train", "test"))
-    common = ["--space", "poly2", "-B", 10, "-C", 1, "--gamma", 1]
+    common = ["--select", "paper", "--space", "poly2", "-B", 10, "-C", 1, "--gamma", 1]
     runs = {f"featgen, {k} products": [*common, "--features", k] for k in (240, 100)}
     peer, model = "PolynomialFeatures, LIBLINEAR -s 5", WORK / "model.json"
     rows = {who: Row(who) for who in [*(runs if bench.featgen else ()), peer]}

@@ -37,7 +37,7 @@ def problem(outcome: str, rows: int, features: int, relevant: int, seed: int):
 
 
 def featgen_fit(outcome: str, X, y):
-    common = {"n_features": WANTED, "budget": BUDGET, "C": 1.0, "n_jobs": 1}
+    common = {"n_features": WANTED, "budget": BUDGET, "C": 1.0, "select": "paper", "n_jobs": 1}
     if outcome == "softmax":
         model = FGMClassifier(loss="softmax", **common)
     elif outcome == "cox":

@@ -31,7 +31,8 @@ def featgen_points(command: Featgen, prefix, budget: int) -> list[tuple[int, flo
     """One run to 300 features; every round of it is a point."""
     data = [f"{prefix}.train.npy", "--labels", f"{prefix}.train.labels.txt"]
     model = WORK / "picture.json"
-    rounds = command.train(data, "-B", budget, "-C", 10, "--features", 300, model=model)["rounds"]
+    options = ["--select", "paper", "-B", budget, "-C", 10, "--features", 300]
+    rounds = command.train(data, *options, model=model)["rounds"]
     points = []
     for count in [r["selected"] for r in rounds]:
         test = [f"{prefix}.test.npy", "--labels", f"{prefix}.test.labels.txt"]

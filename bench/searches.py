@@ -35,12 +35,15 @@ class Search:
 KDDB = {"rows": 1_000_000, "test_rows": 100_000, "features": 4_590_807, "per_row": 29, "relevant": 100, "support": 0.02}
 BINARY = {"rows": 100_000, "test_rows": 20_000, "features": 400_000}
 
+# Every search is then one for the features of a round.
+PAPER = ["--select", "paper"]
+
 SEARCHES = (
     Search(
         "degree4",
         "products of up to 4",
         BINARY | {"degree": 4, "per_row": 40, "support": 0.3},
-        ["--space", "products", "--degree", 4, "--features", 10, "--budget", 1],
+        [*PAPER, "--space", "products", "--degree", 4, "--features", 10, "--budget", 1],
         "s",
         "#0b3c5d",
     ),
@@ -48,11 +51,18 @@ SEARCHES = (
         "degree3",
         "products of up to 3",
         BINARY | {"degree": 3},
-        ["--space", "products", "--degree", 3, "--features", 10, "--budget", 1],
+        [*PAPER, "--space", "products", "--degree", 3, "--features", 10, "--budget", 1],
         "^",
         "#c1440e",
     ),
-    Search("kddb", "products of 2", KDDB, ["--space", "poly2", "--coef0", 0, "--features", 100, "--budget", 10], "o", "#7a7a7a"),
+    Search(
+        "kddb",
+        "products of 2",
+        KDDB,
+        [*PAPER, "--space", "poly2", "--coef0", 0, "--features", 100, "--budget", 10],
+        "o",
+        "#7a7a7a",
+    ),
 )
 
 

@@ -42,7 +42,8 @@ def digits() -> None:
         for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
             for C in (1.0, 10.0):
                 for loss in ("softmax", "squared_hinge"):
-                    ours = FGMClassifier(n_features=count, budget=2, loss=loss, C=C).fit(X[train], y[train])
+                    ours = FGMClassifier(n_features=count, budget=2, loss=loss, C=C, select="paper")
+                    ours.fit(X[train], y[train])
                     scores.setdefault(f"featgen {loss} C={C:g}", []).append(ours.score(X[test], y[test]))
             model, used = l1_with(count, X[train], y[train])
             scores.setdefault("l1", []).append(model.score(X[test], y[test]))
@@ -70,7 +71,8 @@ def diabetes() -> None:
         theirs.append(lasso.score(Q, y[test]))
         refitted.append(RidgeCV(np.logspace(-2, 3, 12)).fit(P[:, used], y[train]).score(Q[:, used], y[test]))
         for C in (0.01, 0.1, 1.0):
-            model = FGMRegressor(n_features=max(counts[-1], 1), budget=1, space=Poly2(), C=C).fit(A, y[train])
+            model = FGMRegressor(n_features=max(counts[-1], 1), budget=1, space=Poly2(), C=C, select="paper")
+            model.fit(A, y[train])
             ours.append((C, model.score(B, y[test])))
     print(f"  LassoCV            {np.mean(theirs):.4f}  with {np.mean(counts):.1f} features")
     print(f"  the same, refitted {np.mean(refitted):.4f}")

@@ -8,6 +8,7 @@ use std::io::Write as _;
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use featgen::data::read::Reader;
 use featgen::data::{Columns, Dense, Layout, Sparse, Values};
+use featgen::machine::Select;
 use featgen::space::{AdditiveSpace, Ask, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, PolySpace};
 use featgen::{LinearSpace, Machine, synth};
 
@@ -195,8 +196,8 @@ fn reading(criterion: &mut Criterion) {
 fn fitting(criterion: &mut Criterion) {
     let linear = synth::Linear { rows: 1000, features: 5000, relevant: 50, ..Default::default() };
     let made = linear.generate().expect("valid parameters");
-    let machine =
-        Machine::new().budget(10).cost(10.0).features(100).context(&featgen::Context::new().threads(1));
+    let machine = Machine::new().select(Select::Paper).budget(10).cost(10.0).features(100);
+    let machine = machine.context(&featgen::Context::new().threads(1));
     criterion.bench_function("fit 100 of 5000 features", |b| {
         b.iter(|| machine.fit(&LinearSpace::new(&made.train), &made.train.labels).expect("a model"));
     });

@@ -22,8 +22,9 @@ from ._featgen import VERSION as __version__
 
 if TYPE_CHECKING:
     from . import plot
+    from ._files import load, save
     from ._store import Store, convert, open_store
-    from .estimators import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival, load
+    from .estimators import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival
     from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
 
 __all__ = [
@@ -46,13 +47,15 @@ __all__ = [
     "load",
     "open_store",
     "plot",
+    "save",
 ]
 
 #: Where things are. They are imported when they are asked for: the command, which is part of the package, must not wait
 #: for scikit-learn.
 _HOMES = {
+    "_files": ("load", "save"),
     "_store": ("Store", "convert", "open_store"),
-    "estimators": ("FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival", "load"),
+    "estimators": ("FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival"),
     "spaces": (
         "HIK",
         "Gaussian",

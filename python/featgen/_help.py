@@ -19,13 +19,14 @@ PARAMETERS = (
         Features (groups) added per round: the paper's B. Fewer is more exact and slower. None means 10 or, with
         ``n_features``, a tenth of it, but at least 1 and at most 50.
     C : float, default=None
-        Weight of the loss. None means 10 or, with ``select="best"``, a value that suits the data:
-        ``0.01 * sqrt(n_samples / n_features)`` where columns are scaled, else 100 divided by the mean squared length of
-        a sample. ``C_`` has the value used.
+        Weight of the loss. None means 10 or, where columns or groups of them are chosen by gain, a value that suits the
+        data: ``0.01 * sqrt(n_samples / n_features)`` where columns are scaled, else 100 divided by the mean squared
+        length of a sample. ``C_`` has the value used.
     select : {{<selects>}}, default=None
         How features are chosen: "best" by what they gain, with exchange and a ridge fit on the chosen; "paper" by the
         rounds of the paper, which come to a certified gap to the optimum at a given C. There, if the optimum holds
-        fewer than ``n_features``, C is doubled until that many carry weight. None means "paper".
+        fewer than ``n_features``, C is doubled until that many carry weight. None means "best" with ``n_features`` and
+        without ``gap``, else "paper".
     exchange : int, default=None
         With ``select="best"``: at most this many times are chosen features exchanged for others. None means 15.
     prove : bool or float, default=None
@@ -58,6 +59,7 @@ PARAMETERS = (
         How exactly each round is solved: its relative duality gap.
     gap : float, default=None
         Run until the certified relative gap to the optimum over all features, a number between 0 and 1, is below this.
+        Features are then chosen as with ``select="paper"``.
 """.replace("<spaces>", _quoted(SPACES))
     .replace("<selects>", _quoted(SELECTS))
     .replace("<scalings>", _quoted(SCALINGS))
@@ -97,8 +99,9 @@ ATTRIBUTES = """
     kept_ : dict
         The columns that were kept, with their weights.
     objective_, lower_bound_, gap_ : float
-        The certificate: no weights on any features of the space have an objective below ``lower_bound_``; ``gap_`` is
-        the difference, relative to the objective.
+        The certificate: no weights on any features of the space have an objective below ``lower_bound_`` or, with
+        ``select="best"``, no weights on any ``n_features`` of them; ``gap_`` is the difference, relative to the
+        objective.
     proof_ : dict or None
         Where ``n_features`` features were chosen by gain: the ``objective`` of their ridge fit, the ``lower_bound`` that no
         others can be below, the relative ``gap`` between them, how many features are in every best set (``forced``) or

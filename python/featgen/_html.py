@@ -35,11 +35,14 @@ def summary(machine: Machine) -> str:
         )
     more = len(names) - _SHOWN
     rest = f"<div>and {more:,} more: <code>selected_</code> has all</div>" if more > 0 else ""
-    n_iter = machine.n_iter_
+    n_iter, gap = machine.n_iter_, f"<b>{percent(machine.gap_)}</b>"
+    proven = f"The optimum over all of them lies at most {gap} below the objective."
+    if machine._facts["select"] == "best":
+        proven = f"No {machine.n_selected_:,} of them have an objective that is more than {gap} lower."
     return (
         f"<div style='margin-top:0.5em'><b>{machine.n_selected_:,} of {machine.n_candidates_:,} {unit}</b> selected in "
         f"{n_iter} round{'s' * (n_iter != 1)}, C = {machine.C_:.4g}. "
-        f"The optimum over all of them lies at most <b>{percent(machine.gap_)}</b> below the objective.</div>"
+        f"{proven}</div>"
         f"{_table(head, rows)}{rest}"
     )
 

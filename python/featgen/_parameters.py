@@ -103,6 +103,10 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
     parameters = {name: kept[name] for name in names if name in kept}
     # Older files have what the run came to, not what was asked for.
     parameters.setdefault("budget", facts["budget"])
+    by_default = parameters.get("select") is None and parameters.get("gap") is None
+    if by_default and parameters.get("n_features") is not None and facts["select"] == "paper":
+        # As it was when older files were made.
+        parameters["select"] = "paper"
     weights = kept.get("class_weight")
     if weights is not None:
         parameters["class_weight"] = weights if weights == "balanced" else dict(zip(classes, weights))

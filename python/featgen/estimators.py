@@ -15,7 +15,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from . import _featgen, _parameters, spaces
+from . import spaces
 from ._described import LOSSES, losses_for
 from ._help import (
     ALL_LOSSES,
@@ -31,10 +31,9 @@ from ._help import (
 )
 from ._machine import Machine
 from ._selection import is_fitted
-from ._store import as_values
 from ._target import times_of
 
-__all__ = ["FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival", "load"]
+__all__ = ["FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival"]
 
 
 def _has_probabilities(machine: Machine) -> bool:
@@ -45,9 +44,8 @@ def _has_probabilities(machine: Machine) -> bool:
 class FGMClassifier(ClassifierMixin, Machine):
     __doc__ = f"""A sparse classifier: the feature generating machine.
 
-    Selects few features out of very many, exactly, and certifies how far the result may be from the optimum over all of
-    them. It is a classifier for any number of classes, with one set of features for all and, in a pipeline, a selector
-    for whatever comes after it.
+    Selects few features out of very many, and certifies how far the result may be from the best. It is a classifier for
+    any number of classes, with one set of features for all and, in a pipeline, a selector for whatever comes after it.
     {PARAMETERS.format(losses=CLASS_LOSSES)}{CLASS_WEIGHT}{MORE_PARAMETERS}{ATTRIBUTES.format(classes=CLASS_ATTRIBUTES)}
     See Also
     --------
@@ -566,57 +564,3 @@ class FGMSelector(Machine):
             # No classifier, but it learns from classes.
             tags.classifier_tags = ClassifierTags()
         return tags
-
-
-#: The estimator for what decision values say.
-_KINDS: dict[str, type[FGMClassifier] | type[FGMRegressor] | type[FGMSurvival]] = {
-    "classes": FGMClassifier,
-    "number": FGMRegressor,
-    "rate": FGMRegressor,
-    "risk": FGMSurvival,
-}
-
-
-def load(path: str | PathLike[str]) -> FGMClassifier | FGMRegressor | FGMSurvival:
-    """Load a model saved by :meth:`FGMClassifier.save` or by the command line.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    model : FGMClassifier, FGMRegressor or FGMSurvival
-        Fitted, with the parameters it was trained with: ``clone(model).fit(X, y)`` on the same data gives the same
-        model. ``n_jobs``, ``verbose``, ``callback`` and ``checkpoint``, which change no result, are not in the file.
-        Where the model knows its features by name, frames with their columns in any order are understood; those of a
-        store must stand as they did in the training data.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import numpy as np
-    >>> import featgen
-    >>> X = np.eye(4)[[0, 1, 2, 3] * 5]
-    >>> model = featgen.FGMClassifier().fit(X, X[:, 1])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(os.path.join(folder, "model.json"))
-    ...     again = featgen.load(os.path.join(folder, "model.json"))
-    >>> again.predict(np.eye(4))
-    array([0., 1., 0., 0.])
-    """
-    model = _featgen.Model.load(path)
-    facts = model.facts()
-    classes = None
-    if facts["output"] == "classes":
-        classes = np.array(facts["classes"]) if facts["classes_are_text"] else as_values(facts["classes"])
-    kind = {"classes": FGMClassifier, "number": FGMRegressor, "rate": FGMRegressor, "risk": FGMSurvival}[
-        facts["output"]
-    ]
-    parameters = _parameters.from_facts(facts, [] if classes is None else classes.tolist())
-    known = kind().get_params(deep=False)
-    estimator = kind(**{name: value for name, value in parameters.items() if name in known})
-    estimator._know(spaces.Inputs(facts["m"], None), by_name=bool(facts["by_name"]))
-    estimator._keep(model, classes)
-    return estimator

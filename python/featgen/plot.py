@@ -141,7 +141,8 @@ def convergence(model: Machine, ax: Axes | None = None) -> Axes:
         "round" if not len(raised) else f"round (dotted: C raised, from {cost[0]:.4g} to {cost[-1]:.4g})"
     )
     ax.set_ylabel("objective")
-    ax.set_title(f"The optimum lies at most {percent(model.gap_)} below")
+    best = "The best choice" if model._facts["select"] == "best" else "The optimum"
+    ax.set_title(f"{best} lies at most {percent(model.gap_)} below")
     if len(rounds):
         ends = [(objective[-1], "objective", _BLUE), (bound[-1], "lower bound", _ORANGE)]
         _name_ends(ax, rounds[-1], ends)

@@ -104,9 +104,10 @@ def test_after_ctrl_c(tmp_path, data):
     assert saved(model, tmp_path) == saved(FGMClassifier(**PARAMETERS).fit(*data), tmp_path)
 
 
-def test_a_run_that_ended_can_be_extended(kept, data, tmp_path):
-    FGMClassifier(**PARAMETERS, checkpoint=kept).fit(*data)
-    more = {**PARAMETERS, "n_features": 16}
+def test_a_run_that_ended_can_be_extended(data, tmp_path):
+    paper, kept = {**PARAMETERS, "select": "paper"}, tmp_path / "paper.ckpt"
+    FGMClassifier(**paper, checkpoint=kept).fit(*data)
+    more = {**paper, "n_features": 16}
     longer = FGMClassifier(**more, checkpoint=kept, debias=1.0).fit(*data)
     assert saved(longer, tmp_path) == saved(FGMClassifier(**more, debias=1.0).fit(*data), tmp_path)
 

@@ -111,11 +111,11 @@ def test_points_of_the_path(data):
 
 
 def test_a_point_is_what_fitting_for_it_gives(data):
-    """One feature a round and the same C: the point of the path with k features is the fit that stops there."""
+    """One feature a round of the paper, the same C: the point with k features is the fit that stops there."""
     X, y = data
-    model = FGMClassifier(n_features=6, budget=1).fit(X, y)
+    model = FGMClassifier(n_features=6, budget=1, select="paper").fit(X, y)
     for count in (1, 3, 4):
-        fitted = FGMClassifier(n_features=count, budget=1).fit(X, y)
+        fitted = FGMClassifier(n_features=count, budget=1, select="paper").fit(X, y)
         np.testing.assert_allclose(model.at(count).coef_, fitted.coef_, atol=1e-12)
 
 
@@ -129,13 +129,15 @@ def test_selected(data):
 
 @pytest.mark.parametrize("budget", [1, 3, None])
 @pytest.mark.parametrize("count", [1, 2, 7, 23])
-def test_exactly_so_many(data, count, budget):
+@pytest.mark.parametrize("select", ["best", "paper"])
+def test_exactly_so_many(data, select, count, budget):
     X, y = data
-    model = FGMClassifier(n_features=count, budget=budget, C=0.01).fit(X, y)
+    model = FGMClassifier(n_features=count, budget=budget, C=0.01, select=select).fit(X, y)
     assert model.n_selected_ == count == model.get_support().sum() == (model.coef_ != 0).sum()
     assert model.stopped_ == "features" and model.C_ >= 0.01
-    # C is doubled, if anything.
-    assert np.log2(model.C_ / 0.01) == pytest.approx(round(np.log2(model.C_ / 0.01)))
+    # C is doubled, if anything, and by the rounds of the paper only.
+    doublings = np.log2(model.C_ / 0.01)
+    assert doublings == pytest.approx(round(doublings) if select == "paper" else 0)
 
 
 def test_rules(data):
@@ -155,7 +157,8 @@ def test_rules(data):
     [
         ({"n_features": 23, "max_rounds": 5}, "n_features=23 .* is 5 .of 24 .*'rounds'"),
         ({"n_features": 23, "tol": 0.5}, "n_features=23 .* is 1 .*'tolerance'"),
-        ({"n_features": 30}, "n_features=30 .* is 2[0-3] .of 24 .*'optimal'"),
+        ({"n_features": 30}, "n_features=30 .* is 24 .of 24 .*'exhausted'"),
+        ({"n_features": 30, "select": "paper"}, "n_features=30 .* is 2[0-3] .of 24 .*'optimal'"),
         ({"gap": 1e-4, "max_rounds": 3}, "gap=0.0001 .* is 0.9.*'rounds'"),
         ({"inner_tol": 1e-300, "loss": "logistic"}, "inner_tol=1e-300 .* last round"),
     ],

@@ -96,7 +96,7 @@ def test_columns_stand_where_they_stood(tmp_path, loaded):
         {},
         {"space": "poly2"},
         {"groups": [[2, 3], [3, 7], [8, 9]]},
-        {"n_features": 2, "C": 1e-9, "debias": 1.0},
+        {"n_features": 2, "C": 1e-9, "debias": 1.0, "select": "paper"},
     ],
     ids=str,
 )

@@ -14,10 +14,11 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use featgen::data::read::Reader;
+use featgen::machine::Select;
 use featgen::operator::Operator;
 use featgen::space::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, PolySpace, Precision,
-    Settings, WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, PolySpace,
+    Precision, Settings, WorstCase,
 };
 use featgen::{Context, Machine};
 
@@ -64,8 +65,8 @@ impl FeatureSpace for Watched<'_> {
         self.space.settings()
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
-        self.space.footprint(selected, outputs, threads)
+    fn footprint(&self, demand: &Demand) -> Footprint {
+        self.space.footprint(demand)
     }
 }
 
@@ -110,7 +111,7 @@ fn main() -> Result<()> {
 
     let clock = Clock::start();
     let watched = Watched { space: &pruned, asked: Mutex::default() };
-    let machine = Machine::new().budget(budget).features(features).context(&one);
+    let machine = Machine::new().select(Select::Paper).budget(budget).features(features).context(&one);
     let model = machine.fit(&watched, &data.labels)?;
     let asked = watched.asked.into_inner()?;
     println!(

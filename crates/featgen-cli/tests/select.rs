@@ -33,7 +33,7 @@ fn units_do_not_matter_and_models_take_the_table_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     std::fs::write(here.join("table.csv"), table()).unwrap();
-    let report = json(here, "train table.csv --label y --features 2 --select best --scale std -o model.json");
+    let report = json(here, "train table.csv --label y --features 2 --scale std -o model.json");
     let mut names: Vec<&str> =
         report["selected"].as_array().unwrap().iter().map(|s| s["feature"].as_str().unwrap()).collect();
     names.sort_unstable();
@@ -51,9 +51,9 @@ fn people_read_what_is_proven() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     std::fs::write(here.join("table.csv"), table()).unwrap();
-    let shown = stdout(here, "train table.csv --label y --features 2 --select best");
+    let shown = stdout(here, "train table.csv --label y --features 2");
     assert!(shown.contains("2 features in 2 rounds, B = 1, C = 0.1225\n"), "{shown}");
     assert!(shown.contains("no 2 features of all 8 can be below"), "{shown}");
-    let small = stdout(here, "train table.csv --label y --features 2 --select best -C 1e-4");
+    let small = stdout(here, "train table.csv --label y --features 2 -C 1e-4");
     assert!(small.contains("C = 0.0001\n") && small.contains(" of the best\n"), "{small}");
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
-use featgen::feature::Feature;
+use featgen::feature::{Feature, Scaled};
 use featgen::machine::Select;
 use featgen::model::{Certificate, Fit, Proof, Round, Term, Truth, Weighing};
 use numpy::ndarray::Array2;
@@ -64,6 +64,22 @@ impl Model {
     /// The model with `n_features` features or the nearest number below; `None` if no round had so few.
     fn at(&self, n_features: usize) -> Option<Self> {
         self.model.at_most(n_features).map(Self::new)
+    }
+
+    /// The model of columns that its inputs were made of, each times a factor plus an offset; with names for them, if there are any.
+    fn unscaled(
+        &self,
+        factors: numpy::PyReadonlyArray1<'_, f64>,
+        offsets: numpy::PyReadonlyArray1<'_, f64>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Self> {
+        let (factors, offsets) = (factors.as_slice()?, offsets.as_slice()?);
+        let made = |id: u64| Scaled { factor: factors[id as usize], offset: offsets[id as usize] };
+        let model = self.model.clone().unscaled(made).map_err(raise)?;
+        Ok(Self::new(match names {
+            Some(names) => model.with_names(&names),
+            None => model,
+        }))
     }
 
     /// Facts by name.

@@ -13,9 +13,7 @@ fn main() -> featgen::Result<()> {
     let machine = Machine::new().features(10).cost(0.02).debias(1.0);
     let model = machine.fit(&LinearSpace::new(&train), &train.labels)?;
     let (of, gap) = (model.training.candidates, 100.0 * model.certificate.gap());
-    println!(
-        "10 of {of} features; the objective is proven to be within {gap:.1} % of the optimum over all of them"
-    );
+    println!("10 of {of} features; the objective is proven to be within {gap:.1} % of that of the best 10");
     for term in model.selected() {
         println!("  feature {:>4}  weight {:+.3}", term.name, term.weight.one());
     }

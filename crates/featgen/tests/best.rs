@@ -59,13 +59,7 @@ fn chosen(model: &Model) -> Vec<u64> {
 fn ridge(machine: &Machine, data: &Planted, set: &[usize], labels: &Labels) -> f64 {
     let columns = set.iter().map(|&j| data.columns[j].clone()).collect();
     let some = Planted { columns, labels: data.labels.clone() };
-    let machine = machine
-        .clone()
-        .select(Select::Best)
-        .features(set.len())
-        .exchange(0)
-        .budget(set.len())
-        .inner_tol(1e-9);
+    let machine = machine.clone().features(set.len()).exchange(0).budget(set.len()).inner_tol(1e-9);
     machine.fit(&LinearSpace::over(&some.storage()), labels).unwrap().certificate.objective
 }
 
@@ -95,12 +89,7 @@ fn chosen_sets_are_near_the_best() {
             let all: Vec<f64> = sets(9, 3).iter().map(|set| ridge(&machine, &data, set, &labels)).collect();
             let best = all.iter().copied().fold(f64::INFINITY, f64::min);
             let storage = data.storage();
-            let model = machine
-                .clone()
-                .select(Select::Best)
-                .features(3)
-                .fit(&LinearSpace::over(&storage), &labels)
-                .unwrap();
+            let model = machine.clone().features(3).fit(&LinearSpace::over(&storage), &labels).unwrap();
             let certificate = &model.certificate;
             assert_eq!((model.count(), model.stopped), (3, Stop::Features), "{name} {seed}");
             assert!(certificate.objective >= (1.0 - 1e-6) * best, "{name} {seed}: below the best");
@@ -124,13 +113,7 @@ fn points_of_the_path_are_ridge_fits() {
     let loss = objective::by_name("squared-hinge").unwrap();
     let (labels, storage) = (data.labels(&*loss), data.storage());
     let machine = Machine::new().cost(0.3);
-    let model = machine
-        .clone()
-        .select(Select::Best)
-        .features(8)
-        .budget(2)
-        .fit(&LinearSpace::over(&storage), &labels)
-        .unwrap();
+    let model = machine.clone().features(8).budget(2).fit(&LinearSpace::over(&storage), &labels).unwrap();
     for count in [2, 4, 6, 8] {
         let point = model.at(count).unwrap();
         let set: Vec<usize> = chosen(&point).iter().map(|&id| id as usize).collect();
@@ -157,7 +140,7 @@ fn units_do_not_matter() {
             let storage = data.storage();
             let scale = Scale::new(scaling, &Inputs::over(&storage), None).unwrap();
             let space = LinearSpace::from(Inputs::over(&storage).scaled(&scale));
-            Machine::new().select(Select::Best).features(5).fit(&space, &labels).unwrap()
+            Machine::new().features(5).fit(&space, &labels).unwrap()
         };
         let (model, other) = (fit(&plain), fit(&strange));
         assert_eq!(chosen(&model), [0, 1, 2, 3, 4]);
@@ -185,13 +168,7 @@ fn groups_and_products_are_chosen_by_gain() {
     let mut groups = Groups::over(&inputs).unwrap();
     (0..20).for_each(|g| groups.push(&inputs, None, [2 * g, 2 * g + 1]).unwrap());
     let space = GroupSpace::new(inputs, groups, GroupWeight::None).unwrap();
-    let model = Machine::new()
-        .loss(Arc::clone(&loss))
-        .cost(1.0)
-        .select(Select::Best)
-        .features(2)
-        .fit(&space, &labels)
-        .unwrap();
+    let model = Machine::new().loss(Arc::clone(&loss)).cost(1.0).features(2).fit(&space, &labels).unwrap();
     assert_eq!(model.count(), 2);
     let mut names: Vec<String> =
         model.selected_groups().iter().map(|group| group.group.name.clone()).collect();
@@ -202,9 +179,52 @@ fn groups_and_products_are_chosen_by_gain() {
     let planted = Planted { columns: data.columns.clone(), labels: product };
     let labels = planted.labels(&*loss);
     let space = PolySpace::new(Inputs::over(&storage), 1.0, 1.0).unwrap();
-    let model =
-        Machine::new().loss(loss).cost(1.0).select(Select::Best).features(1).fit(&space, &labels).unwrap();
+    let model = Machine::new().loss(loss).cost(1.0).features(1).fit(&space, &labels).unwrap();
     assert_eq!(model.selected()[0].feature.inputs(), [7, 31]);
+}
+
+/// A column that is constant has nothing to add, and no scale: groups are chosen for their other columns.
+#[test]
+fn groups_may_hold_constant_columns() {
+    let mut data = Planted::new(4, 100, 20, 4, 1.0);
+    (0..20).step_by(5).for_each(|j| data.columns[j] = vec![if j == 5 { 0.0 } else { 7.0 }; 100]);
+    let loss = objective::by_name("squared-hinge").unwrap();
+    let (labels, storage) = (data.labels(&*loss), data.storage());
+    let scale = Scale::new(Scaling::Auto, &Inputs::over(&storage), None).unwrap();
+    let inputs = Inputs::over(&storage).scaled(&scale);
+    let mut groups = Groups::over(&inputs).unwrap();
+    (0..4).for_each(|g| groups.push(&inputs, None, 5 * g..5 * g + 5).unwrap());
+    let space = GroupSpace::new(inputs, groups, GroupWeight::None).unwrap();
+    let model = Machine::new().features(2).fit(&space, &labels).unwrap();
+    assert_eq!((model.count(), model.stopped), (2, Stop::Features));
+    assert_eq!(model.selected().len(), 8);
+    assert!(model.selected_groups().iter().all(|selected| selected.group.size == 5));
+}
+
+/// A number of features is chosen by gain, unless a gap is asked for: that is for the paper's rounds.
+#[test]
+fn the_default_depends_on_what_is_asked_for() {
+    let chosen = |machine: Machine| machine.select_in_use().unwrap();
+    assert_eq!(chosen(Machine::new().features(3)), Select::Best);
+    assert_eq!(chosen(Machine::new().features(3).exchange(2)), Select::Best);
+    assert_eq!(chosen(Machine::new().features(3).select(Select::Paper)), Select::Paper);
+    assert_eq!(chosen(Machine::new().features(3).gap(0.1)), Select::Paper);
+    assert_eq!(chosen(Machine::new().gap(0.1)), Select::Paper);
+    assert_eq!(chosen(Machine::new()), Select::Paper);
+}
+
+/// Rules that end rounds end these, too, if they are given.
+#[test]
+fn runs_end_by_rounds_and_by_tolerance() {
+    let data = Planted::new(2, 60, 20, 3, 1.0);
+    let loss = objective::by_name("squared-hinge").unwrap();
+    let (labels, storage) = (data.labels(&*loss), data.storage());
+    let fit = |machine: Machine| machine.fit(&LinearSpace::over(&storage), &labels).unwrap();
+    let rounds = fit(Machine::new().features(15).max_rounds(4));
+    assert_eq!((rounds.count(), rounds.stopped), (4, Stop::Rounds));
+    let tolerance = fit(Machine::new().features(15).tol(0.05));
+    assert_eq!(tolerance.stopped, Stop::Tolerance);
+    assert!((1..15).contains(&tolerance.count()), "{}", tolerance.count());
 }
 
 /// What cannot be had is refused, or said.
@@ -224,8 +244,7 @@ fn strange_wishes() {
     let mut more = Planted { columns: data.columns.clone(), labels: data.labels.clone() };
     more.columns.extend([vec![7.0; 30], vec![0.0; 30], data.columns[0].clone()]);
     let storage = more.storage();
-    let model =
-        Machine::new().select(Select::Best).features(50).fit(&LinearSpace::over(&storage), &labels).unwrap();
+    let model = Machine::new().features(50).fit(&LinearSpace::over(&storage), &labels).unwrap();
     assert_eq!((model.count(), model.stopped), (6, Stop::Exhausted));
     assert!(!chosen(&model).contains(&5) && !chosen(&model).contains(&6));
 }

@@ -6,11 +6,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::Problem;
-use featgen::machine::Stop;
+use featgen::machine::{Select, Stop};
 use featgen::model::{Round, Seconds};
 use featgen::operator::Operator;
 use featgen::space::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Members, Precision, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Members, Precision, Settings,
+    WorstCase,
 };
 use featgen::{Error, LinearSpace, Machine, Model, Result};
 
@@ -126,7 +127,7 @@ fn with_new_features_only() {
 fn with_a_wanted_number_of_features() {
     for problem in (0..60).map(Problem::contradictory) {
         let wanted = 1 + (problem.seed as usize * 7) % usable_columns(&problem).min(problem.signs.len() / 4);
-        let model = checked(&problem, &problem.machine().features(wanted));
+        let model = checked(&problem, &problem.machine().select(Select::Paper).features(wanted));
         assert_eq!(model.stopped, Stop::Features, "{problem}: {wanted} wanted");
         assert_eq!(model.selected().len(), wanted, "{problem}: {wanted} wanted");
     }
@@ -146,7 +147,7 @@ fn usable_columns(problem: &Problem) -> usize {
 fn with_more_features_wanted_than_there_are() {
     for problem in (0..60).map(Problem::random) {
         let (columns, m) = (problem.store(), problem.columns.len());
-        let machine = problem.machine().features(m + 1);
+        let machine = problem.machine().select(Select::Paper).features(m + 1);
         let model = machine.fit(&LinearSpace::over(&*columns), &problem.labels()).unwrap();
         assert!(matches!(model.stopped, Stop::Exhausted | Stop::Optimal), "{problem}: {:?}", model.stopped);
         check_path(&problem, &model);
@@ -206,8 +207,8 @@ impl FeatureSpace for Tiring<'_> {
         self.space.settings()
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
-        self.space.footprint(selected, outputs, threads)
+    fn footprint(&self, demand: &Demand) -> Footprint {
+        self.space.footprint(demand)
     }
 }
 
@@ -216,7 +217,7 @@ impl FeatureSpace for Tiring<'_> {
 fn with_a_search_that_is_given_up() {
     let problem = Problem::contradictory(3);
     let (columns, labels) = (problem.store(), problem.labels());
-    let machine = problem.machine().budget(1).features(3);
+    let machine = problem.machine().select(Select::Paper).budget(1).features(3);
     let fit = |searches: usize| {
         let space = LinearSpace::over(&*columns);
         machine.fit(&Tiring { space, searches: searches.into() }, &labels)

@@ -7,7 +7,7 @@ mod common;
 use common::Loss;
 use dashu_float::FBig;
 use featgen::data::{Dense, Labels, Layout};
-use featgen::machine::Stop;
+use featgen::machine::{Select, Stop};
 use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -263,7 +263,8 @@ fn no_bound_is_above_the_true_optimum() {
     let (mut tight, mut all) = (0, 0);
     for problem in (0..tries()).map(Tiny::new) {
         let machine = problem.machine(problem.cost);
-        for machine in [machine.clone().features(problem.x.len()), machine.gap(1e-8).max_rounds(100)] {
+        let by_count = machine.clone().select(Select::Paper).features(problem.x.len());
+        for machine in [by_count, machine.gap(1e-8).max_rounds(100)] {
             let model = problem.fit(&machine).unwrap_or_else(|e| panic!("{problem:?}: {e}"));
             let mut known: Option<(f64, Big)> = None;
             for round in &model.rounds {
@@ -299,7 +300,7 @@ fn two_instances_at_a_huge_cost() {
         budget: 1,
         cost: 10.0 * 2f64.powi(40),
     };
-    let model = problem.fit(&problem.machine(problem.cost).features(2)).unwrap();
+    let model = problem.fit(&problem.machine(problem.cost).select(Select::Paper).features(2)).unwrap();
     let optimum = problem.optimum(model.cost);
     assert!(big(model.certificate.lower_bound) <= optimum);
     assert!(big(model.certificate.lower_bound) >= optimum * big(1.0 - 1e-6));

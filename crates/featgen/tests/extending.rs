@@ -7,7 +7,7 @@ use featgen::feature::Feature;
 use featgen::objective::{Loss, Objective, Output};
 use featgen::operator::{LinearOperator, Operator};
 use featgen::space::{
-    Ask, Candidate, DataFacts, FeatureSpace, Footprint, Inputs, Members, Precision, Scored, Settings,
+    Ask, Candidate, DataFacts, Demand, FeatureSpace, Footprint, Inputs, Members, Precision, Scored, Settings,
     WorstCase,
 };
 use featgen::{Error, LinearSpace, Machine, Model, Result};
@@ -134,9 +134,10 @@ impl FeatureSpace for Squares<'_> {
         vec![("space", "squares".into())]
     }
 
-    fn footprint(&self, selected: usize, _outputs: usize, _threads: usize) -> Footprint {
-        let rows = self.inputs.rows() as u64;
-        Footprint { least: 0, most: 0, columns: 8 * rows * selected as u64, width: selected as u64 }
+    fn footprint(&self, demand: &Demand) -> Footprint {
+        let [measured, columns] =
+            [demand.measured, demand.held].map(|count| (8 * self.inputs.rows() * count) as u64);
+        Footprint { least: measured, most: measured, columns, width: demand.held as u64 }
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use common::{Problem, nested, optimum, overlapping};
 use featgen::data::Columns;
-use featgen::machine::Stop;
+use featgen::machine::{Select, Stop};
 use featgen::model::{Round, Seconds};
 use featgen::space::{FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Tree, TreeSpace};
 use featgen::{Context, LinearSpace, Machine, Model};
@@ -191,13 +191,16 @@ fn a_wanted_number_of_groups_is_reached() {
         let columns = grouped.problem.store();
         let space = grouped.space(&*columns);
         let wanted = grouped.groups.len().min(3);
-        let model =
-            grouped.problem.machine().features(wanted).fit(&*space, &grouped.problem.labels()).unwrap();
-        // Groups of the same columns, or of none that matter, may leave nothing to choose.
-        assert!(model.count() == wanted || model.stopped != Stop::Features, "{grouped}: {}", model.count());
-        assert!(model.count() <= wanted, "{grouped}");
-        check_path(&grouped, &model);
-        check_groups(&grouped, &*columns, &model);
+        for &select in Select::ALL {
+            let machine = grouped.problem.machine().select(select).features(wanted);
+            let model = machine.fit(&*space, &grouped.problem.labels()).unwrap();
+            // Groups of the same columns, or of none that matter, may leave nothing to choose.
+            let found = model.count();
+            assert!(found == wanted || model.stopped != Stop::Features, "{grouped}: {found}");
+            assert!(found <= wanted, "{grouped}");
+            check_path(&grouped, &model);
+            check_groups(&grouped, &*columns, &model);
+        }
     }
 }
 
@@ -219,9 +222,8 @@ fn plain(mut model: Model) -> Model {
 fn groups_of_one_are_features() {
     for problem in (0..40).map(Problem::random) {
         let columns = problem.store();
-        let machines =
-            [problem.machine(), problem.machine().gap(1e-4), problem.machine().features(3).debias(1.0)];
-        for machine in machines {
+        let three = problem.machine().select(Select::Paper).features(3).debias(1.0);
+        for machine in [problem.machine(), problem.machine().gap(1e-4), three] {
             let expected = plain(machine.fit(&LinearSpace::over(&*columns), &problem.labels()).unwrap());
             for (kind, weight) in [(Kind::Disjoint, GroupWeight::None), (Kind::Tree, GroupWeight::Sqrt)] {
                 let groups = (0..problem.columns.len()).map(|j| vec![j]).collect();

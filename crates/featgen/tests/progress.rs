@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::Loss;
 use featgen::data::{Labels, Sparse, Values};
-use featgen::machine::Stop;
+use featgen::machine::{Select, Stop};
 use featgen::model::Round;
 use featgen::{Context, LinearSpace, Machine, Model};
 use rand::{RngExt, SeedableRng};
@@ -74,6 +74,11 @@ fn loss(seed: u64) -> Arc<dyn featgen::objective::Loss> {
     featgen::objective::by_name(Loss::ALL[(seed % 2) as usize].name()).unwrap()
 }
 
+/// The paper's rounds, one feature each.
+fn machine() -> Machine {
+    Machine::new().select(Select::Paper).budget(1)
+}
+
 /// What a user wants from such data: the features there are, or nearly, and an end.
 #[test]
 fn equal_columns_do_not_replace_each_other_for_ever() {
@@ -88,7 +93,7 @@ fn equal_columns_do_not_replace_each_other_for_ever() {
         for scaled in [false, true] {
             let data = Repeated::new(seed, rows, distinct, copies, others, scaled);
             for loss in [0, 1].map(loss) {
-                let machine = Machine::new().budget(1).cost(cost).features(wanted).loss(loss);
+                let machine = machine().cost(cost).features(wanted).loss(loss);
                 let model = data.fit(machine);
                 let case = format!("seed {seed}, scaled {scaled}, {}", model.loss);
                 assert_ne!(model.stopped, Stop::Interrupted, "{case}");
@@ -109,10 +114,10 @@ fn runs_end_near_the_rank_and_beyond() {
         let data = Repeated::new(seed, rows, distinct, rng.random_range(2..6), others, seed % 3 == 0);
         let wanted = rng.random_range(1..2 * (distinct + others));
         let cost = 10f64.powf(rng.random_range(-2.0..3.0));
-        let machine = Machine::new().budget(1).cost(cost).loss(loss(seed));
-        for machine in
-            [machine.clone().features(wanted), machine.clone().gap(1e-6), machine.gap(1e-4).features(wanted)]
-        {
+        let machine = machine().cost(cost).loss(loss(seed));
+        let by_gain = machine.clone().select(Select::Best).features(wanted);
+        let (by_count, by_gap) = (machine.clone().features(wanted), machine.clone().gap(1e-6));
+        for machine in [by_gain, by_count, by_gap, machine.gap(1e-4).features(wanted)] {
             assert_ne!(data.fit(machine).stopped, Stop::Interrupted, "seed {seed}");
         }
     }
@@ -124,7 +129,7 @@ fn a_cost_raised_in_vain_is_not_kept() {
     for seed in 0..20 {
         let data = Repeated::new(seed, 30, 4, 3, 2, false);
         for loss in [0, 1].map(loss) {
-            let model = data.fit(Machine::new().budget(1).cost(10.0).features(40).loss(loss));
+            let model = data.fit(machine().cost(10.0).features(40).loss(loss));
             let first = model.rounds.iter().find(|round| round.selected == model.count()).unwrap();
             assert_eq!(model.cost, first.cost, "seed {seed}");
             assert!(model.cost < 1e8, "seed {seed}: cost {}", model.cost);
@@ -138,7 +143,7 @@ fn a_cost_far_too_small_is_raised() {
     for seed in 0..10 {
         let data = Repeated::new(seed, 100, 0, 2, 40, false);
         for loss in [0, 1].map(loss) {
-            let model = data.fit(Machine::new().budget(1).cost(1e-9).features(5).loss(loss));
+            let model = data.fit(machine().cost(1e-9).features(5).loss(loss));
             assert_eq!(
                 (model.count(), model.stopped),
                 (5, Stop::Features),

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use featgen::machine::Select;
 use featgen::model::Model;
 use featgen::{Dataset, LinearSpace, Machine};
 
@@ -48,7 +49,7 @@ fn small_and_separable_rounds_are_solved() {
 #[test]
 fn text_is_solved_in_few_steps_and_well_classified() {
     let Some([train, test]) = data("news20_libsvm") else { return };
-    let model = fit(&Machine::new().cost(100.0).budget(20).features(400), &train);
+    let model = fit(&Machine::new().select(Select::Paper).cost(100.0).budget(20).features(400), &train);
     let steps: usize = model.rounds.iter().map(|round| round.inner_iterations).sum();
     assert!(steps <= 8 * model.rounds.len(), "{steps} steps in {} rounds", model.rounds.len());
     assert!(model.rounds.iter().all(|round| round.inner_gap <= 1e-4));

@@ -25,7 +25,7 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "K")]
     pub(crate) features: Option<usize>,
 
-    /// How features are chosen [default: paper]
+    /// How features are chosen [default: best with --features and without --gap, else paper]
     #[arg(long, value_parser = one_of(Select::ALL.iter().map(|select| (select.name(), select.help()))))]
     select: Option<String>,
 
@@ -97,8 +97,8 @@ pub(crate) struct LearningArgs {
 
     /// Run until the selection is proven to be within this part of the optimum
     ///
-    /// 0.01 means 1 %. Rounds then add all features that would get a weight, not just B; --tol, --max-rounds and --features apply
-    /// only if given.
+    /// 0.01 means 1 %. Features are chosen as by --select paper, but rounds add all features that would get a weight, not just B; --tol,
+    /// --max-rounds and --features then apply only if given.
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     gap: Option<f64>,
 

@@ -62,7 +62,7 @@ pub(crate) struct TrainArgs {
     /// However a run was ended, the same command given again ends with the same model, bit for bit. The file stays. With
     /// other data or other options it is refused. Only options that change no earlier round may differ: --debias,
     /// --threads, and stopping rules that would not have ended the run earlier (more --max-rounds, a smaller --tol, a
-    /// smaller --gap, more --features with the same --budget).
+    /// smaller --gap, and with --select paper more --features with the same --budget).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) checkpoint: Option<PathBuf>,
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Feature, FeatureKind, Negative, from_one};
+use super::{Feature, FeatureKind, Negative, Scaled, from_one};
 use crate::data::Column;
 
 /// An input feature as it is, by its id counted from 0. In files it is counted from 1, as users see it.
@@ -39,6 +39,10 @@ impl FeatureKind for Input {
 
     fn show(&self, name: &dyn Fn(u64) -> String) -> String {
         name(self.0)
+    }
+
+    fn unscaled(&self, made: &dyn Fn(u64) -> Scaled) -> Result<Scaled, &'static str> {
+        Ok(made(self.0))
     }
 
     fn column(&self, mut inputs: Vec<Column>, _rows: usize) -> Column {

@@ -36,6 +36,12 @@ pub(crate) trait FeatureKind {
     /// data lack is 0, and so is a feature of it, unasked: values must be 0 wherever one of the inputs is.
     fn column(&self, inputs: Vec<Column>, rows: usize) -> Column;
 
+    /// What it is of the columns that its inputs were made of, as `made` says of each: itself, of those columns, times a number, plus a
+    /// number. Or why it is no such thing.
+    fn unscaled(&self, _made: &dyn Fn(u64) -> Scaled) -> Result<Scaled, &'static str> {
+        Err("a curve over a scaled column is none over the column as it is")
+    }
+
     /// The first part of the curve that this is a part of: the same for all parts of one curve. `None` if this is no part of a
     /// curve over one input.
     fn first_of_curve(&self) -> Option<Feature> {
@@ -46,6 +52,15 @@ pub(crate) trait FeatureKind {
     fn curve(&self, _parts: &[(&Feature, f64)], _negative: Negative) -> Option<Box<dyn Curve>> {
         None
     }
+}
+
+/// A number times something, plus a number: how an input was made from a column of the data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scaled {
+    /// What the values of the column were multiplied with.
+    pub factor: f64,
+    /// What was then added.
+    pub offset: f64,
 }
 
 /// Declares the kinds of features, from simple to complex: a name in files, and a type in a file beside this one. Nothing else
@@ -122,6 +137,12 @@ impl Feature {
     pub fn column(&self, columns: &dyn Columns, position: impl Fn(u64) -> Option<usize>) -> Option<Column> {
         let positions: Option<Vec<usize>> = self.inputs().iter().map(|&id| position(id)).collect();
         Some(self.kind().column(columns.gather(&positions?), columns.rows()))
+    }
+
+    /// What it is of the columns that its inputs were made of: itself, of those columns, times a number, plus a number. Or why it is
+    /// no such thing.
+    pub(crate) fn unscaled(&self, made: &dyn Fn(u64) -> Scaled) -> Result<Scaled, &'static str> {
+        self.kind().unscaled(made)
     }
 
     /// Whether it is part of a curve over its one input.

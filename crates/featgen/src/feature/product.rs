@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Feature, FeatureKind, Negative, from_one};
+use super::{Feature, FeatureKind, Negative, Scaled, from_one};
 use crate::data::Column;
 
 /// The most factors that a product may have.
@@ -66,6 +66,17 @@ impl FeatureKind for Product {
             power => format!("{}^{power}", name(same[0])),
         };
         self.0.chunk_by(|a, b| a == b).map(factor).collect::<Vec<_>>().join("*")
+    }
+
+    fn unscaled(&self, made: &dyn Fn(u64) -> Scaled) -> Result<Scaled, &'static str> {
+        if let [one] = self.0[..] {
+            return Ok(made(one));
+        }
+        let factors: Vec<Scaled> = self.0.iter().map(|&id| made(id)).collect();
+        match factors.iter().all(|input| input.offset == 0.0) {
+            true => Ok(Scaled { factor: factors.iter().map(|input| input.factor).product(), offset: 0.0 }),
+            false => Err("a product of shifted columns is no product of the columns as they are"),
+        }
     }
 
     fn column(&self, inputs: Vec<Column>, rows: usize) -> Column {

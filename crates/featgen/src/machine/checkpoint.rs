@@ -240,6 +240,9 @@ fn parse(file: &[u8]) -> Result<(Header, Vec<Vec<f64>>), String> {
     Ok((header, arrays))
 }
 
+/// The setting that says how columns are weighed: the kind of scale, and a checksum.
+const SCALE: &str = "scale";
+
 const OTHER_VALUES: &str = "the checkpoint is for other values in the data, or for the same in a storage that rounds sums \
                             differently (dense and not sparse, or by rows and not by columns)";
 
@@ -329,12 +332,12 @@ impl Made {
         if let Some(what) = self.data.differs(&other.data) {
             return Some(format!("the checkpoint is for other data: {what}").into());
         }
-        let names = other.settings.iter().chain(&self.settings).map(|(name, _)| name);
+        let names = other.settings.iter().chain(&self.settings).map(|(name, _)| name.as_str());
         let value = |settings: &[(String, String)], name: &str| {
             settings.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone())
         };
-        let setting = |name: &String| option(name, value(&other.settings, name), value(&self.settings, name));
-        if let Some(reason) = names.into_iter().find_map(setting) {
+        let setting = |name: &str| option(name, value(&other.settings, name), value(&self.settings, name));
+        if let Some(reason) = names.filter(|&name| name != SCALE).find_map(setting) {
             return Some(reason);
         }
         // What candidates there are follows from data and settings, so that this should never be.
@@ -342,7 +345,11 @@ impl Made {
         if theirs != ours {
             return Some(format!("the checkpoint is for {theirs} candidates, not {ours}").into());
         }
-        self.rules.differs(&other.rules, progress)
+        // Scales follow from how features are chosen and from the values, which are compared later: only their kind counts.
+        let kind =
+            |settings: &[(String, String)]| Some(value(settings, SCALE)?.split(' ').next()?.to_owned());
+        let scale = || option(SCALE, kind(&other.settings), kind(&self.settings));
+        self.rules.differs(&other.rules, progress).or_else(scale)
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a run holds, known before it begins.
 
-use super::params::Machine;
+use super::best::{Exchange, SHORTLIST};
+use super::params::{Machine, Plan, Select};
 use crate::data::Labels;
 use crate::error::{Error, Result};
-use crate::space::{FeatureSpace, Footprint};
+use crate::space::{Demand, FeatureSpace, Footprint};
 use crate::subproblem;
 
 /// Vectors of one number per instance: labels and costs, margins, dual variables, and those of the solver.
@@ -14,17 +15,12 @@ const VECTORS_PER_BLOCK: u64 = 5;
 
 impl Machine {
     /// Bytes that a run takes at most beside the data and what searches hold (vectors of one number per instance and output, copies
-    /// of the columns selected, were they the longest of all, and the solver's matrices); and what searches do.
+    /// of the columns chosen or tried, were they the longest of all, and the solver's matrices); and what searches do.
     fn needs(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<(u64, Footprint)> {
         let plan = self.check()?;
         let outputs = self.objective(labels, 1.0)?.outputs();
-        let (selected, blocks) = match (self.features, plan.max_rounds) {
-            (Some(features), _) => (features, features.div_ceil(plan.budget)),
-            // Twice as many from round to round, at most.
-            (None, rounds) if plan.on_features => (plan.budget.saturating_mul(power_of_two(rounds)), rounds),
-            (None, rounds) => (plan.budget.saturating_mul(rounds), rounds),
-        };
-        let footprint = space.footprint(selected, outputs, self.context.threads_in_use());
+        let (demand, blocks) = plan.demand(outputs, self.context.threads_in_use());
+        let footprint = space.footprint(&demand);
         // Where there is no matrix of all columns, it may come to gradients.
         let has_matrix = (1..=subproblem::WIDEST as u64).contains(&footprint.width);
         let by_gradients = subproblem::is_first_order(&self.solver) || !(has_matrix || plan.on_features);
@@ -55,6 +51,27 @@ impl Machine {
             space.limit(bytes - held);
         }
         Ok(())
+    }
+}
+
+impl Plan {
+    /// What the run asks of its space, and the most blocks that it may have.
+    fn demand(&self, outputs: usize, threads: usize) -> (Demand, usize) {
+        let wanted = self.features;
+        let (held, measured, blocks) = match self.select {
+            Select::Best => {
+                let Exchange { swap, steps } = Exchange::new(self);
+                let tried = swap.saturating_mul(steps);
+                (wanted.saturating_add(tried), SHORTLIST.saturating_mul(self.budget.min(wanted).max(swap)), 1)
+            }
+            Select::Paper if wanted < usize::MAX => (wanted, 0, wanted.div_ceil(self.budget)),
+            // Twice as many from round to round, at most.
+            Select::Paper if self.on_features => {
+                (self.budget.saturating_mul(power_of_two(self.max_rounds)), 0, self.max_rounds)
+            }
+            Select::Paper => (self.budget.saturating_mul(self.max_rounds), 0, self.max_rounds),
+        };
+        (Demand { held, measured, outputs, threads }, blocks)
     }
 }
 

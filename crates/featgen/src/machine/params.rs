@@ -127,14 +127,15 @@ impl Machine {
         self
     }
 
-    /// Weight of the loss against the norm (C). By default 10 with the paper's [rounds](Select::Paper), and 100 divided by the mean
-    /// squared length of the instances where features are chosen [by gain](Select::Best).
+    /// Weight of the loss against the norm (C). By default 10 with the paper's [rounds](Select::Paper), and what the space
+    /// [suggests](crate::space::FeatureSpace::suggested_cost) where features are chosen [by gain](Select::Best).
     pub fn cost(mut self, cost: f64) -> Self {
         self.cost = Some(cost);
         self
     }
 
-    /// How features are chosen. Default [`Select::Paper`].
+    /// How features are chosen. Default [`Select::Best`] with [`features`](Self::features) and no [`gap`](Self::gap), else
+    /// [`Select::Paper`].
     pub fn select(mut self, select: Select) -> Self {
         self.select = Some(select);
         self
@@ -172,7 +173,8 @@ impl Machine {
         self
     }
 
-    /// Stop with exactly this many features that carry weight; the cost is doubled until that many do.
+    /// Stop with exactly this many features that carry weight. With the paper's [rounds](Select::Paper), the cost is doubled until
+    /// that many do.
     pub fn features(mut self, features: usize) -> Self {
         self.features = Some(features);
         self
@@ -262,8 +264,8 @@ impl Machine {
     /// It is an error if the file is of other data, or made with other parameters. Only these may be others:
     /// [`debias`](Self::debias), the [`context`](Self::context), and stopping rules that would not have ended the run before: more
     /// [`max_rounds`](Self::max_rounds) than were made, a smaller [`tol`](Self::tol), a smaller [`gap`](Self::gap) (without
-    /// [`features`](Self::features)), more [`features`](Self::features) with the same budget (unless a block was made
-    /// smaller for the old number).
+    /// [`features`](Self::features)), and with the paper's [rounds](Select::Paper) more [`features`](Self::features) with the same
+    /// budget (unless a block was made smaller for the old number).
     ///
     /// A checkpoint that cannot be written ends no run: the [`Observer`](super::Observer) is told, and the last one stays.
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
@@ -311,7 +313,9 @@ impl Machine {
     /// How features are chosen, with what was asked for so far; or what does not fit it.
     pub fn select_in_use(&self) -> Result<Select> {
         let refuse = |name, reason: &str| Err(Error::parameter(name, reason.to_owned()));
-        let select = self.select.unwrap_or(Select::Paper);
+        let by_default =
+            if self.features.is_some() && self.gap.is_none() { Select::Best } else { Select::Paper };
+        let select = self.select.unwrap_or(by_default);
         if select == Select::Paper {
             return match (self.exchange, self.prove) {
                 (Some(_), _) => refuse("exchange", "only features chosen by gain are exchanged"),

@@ -140,11 +140,16 @@ impl Run<'_> {
             Some(Stop::Gap)
         } else if self.path.rounds.len() >= plan.max_rounds {
             Some(Stop::Rounds)
-        } else if self.decrease / self.fitting.null <= plan.tol && plan.tol > 0.0 {
+        } else if self.hardly_falls() {
             Some(Stop::Tolerance)
         } else {
             None
         }
+    }
+
+    /// Whether the last round lowered the objective by less than is asked of it.
+    pub(super) fn hardly_falls(&self) -> bool {
+        self.plan.tol > 0.0 && self.decrease / self.fitting.null <= self.plan.tol
     }
 
     /// A refit that brought the run no further still moved weights, or the cost: the last round becomes what it left, unless

@@ -9,6 +9,7 @@ mod parameters;
 mod predict;
 mod proof;
 mod scores;
+mod unscaled;
 
 use std::collections::BTreeMap;
 

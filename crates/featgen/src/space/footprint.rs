@@ -6,7 +6,21 @@ use std::collections::BinaryHeap;
 use crate::data::Columns;
 use crate::subproblem::Cache;
 
-/// What a search for candidates, and the candidates selected, take at most.
+/// What a run may ask of a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// Candidates whose columns are held, chosen or only tried.
+    pub held: usize,
+    /// Candidates whose gains are wanted at a time; 0 where only scores are. A space that finds candidates by score has the columns of
+    /// so many made in each search.
+    pub measured: usize,
+    /// Decision values of an instance.
+    pub outputs: usize,
+    /// Threads that search.
+    pub threads: usize,
+}
+
+/// What a search for candidates, and the candidates held, take at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
     /// Bytes that a search holds beside the data and the duals if it is [limited](super::FeatureSpace::limit) as far as it
@@ -14,37 +28,40 @@ pub struct Footprint {
     pub least: u64,
     /// The same if nothing limits it.
     pub most: u64,
-    /// Bytes of the columns selected.
+    /// Bytes of the columns held.
     pub columns: u64,
     /// Their number, if a matrix of all pairs of them is made.
     pub width: u64,
 }
 
 impl Footprint {
-    /// Of a search of so many bytes that has `count` input columns selected.
-    pub(super) fn of_inputs(search: u64, columns: &dyn Columns, count: usize) -> Self {
-        let chosen = longest(columns, count);
+    /// Of a search of so many bytes among input columns, which knows their gains.
+    pub(super) fn of_inputs(search: u64, columns: &dyn Columns, demand: &Demand) -> Self {
+        let chosen = longest(columns, demand.held);
         let (width, values) = (chosen.len() as u64, chosen.iter().sum());
         Self { least: search, most: search, columns: Cache::most_bytes(columns.rows(), width, values), width }
     }
 
-    /// The same with `count` products: none has more values than the longest input.
-    pub(super) fn of_products(least: u64, most: u64, rows: usize, longest: u64, count: usize) -> Self {
-        let width = count as u64;
-        let columns = Cache::most_bytes(rows, width, width.saturating_mul(longest));
-        Self { least, most, columns, width }
+    /// Of a search of so many bytes, at least and at most, for products: none has more values than the longest input.
+    pub(super) fn of_products(search: [u64; 2], rows: usize, longest: u64, demand: &Demand) -> Self {
+        let columns =
+            |count: usize| Cache::most_bytes(rows, count as u64, (count as u64).saturating_mul(longest));
+        let [least, most] = search.map(|bytes| bytes.saturating_add(columns(demand.measured)));
+        Self { least, most, columns: columns(demand.held), width: demand.held as u64 }
     }
 
-    /// The same with `count` groups, given how many columns each has, and how many values these have together.
+    /// Of a search of so many bytes among groups, given how many columns each has, and how many values these have together.
     pub(super) fn of_groups(
         search: u64,
         rows: usize,
         groups: impl Iterator<Item = [u64; 2]> + Clone,
-        count: usize,
+        demand: &Demand,
     ) -> Self {
-        let sum = |k: usize| largest(groups.clone().map(|group| group[k]), count).iter().sum();
-        let (width, values) = (sum(0), sum(1));
-        Self { least: search, most: search, columns: Cache::most_bytes(rows, width, values), width }
+        let sum =
+            |k: usize, count: usize| largest(groups.clone().map(|group| group[k]), count).iter().sum::<u64>();
+        let columns = |count: usize| Cache::most_bytes(rows, sum(0, count), sum(1, count));
+        let search = search.saturating_add(columns(demand.measured));
+        Self { least: search, most: search, columns: columns(demand.held), width: sum(0, demand.held) }
     }
 }
 

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::topb::Tops;
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
-    WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
+    Settings, WorstCase,
 };
 use crate::data::read::quoted;
 use crate::digest::digest;
@@ -336,12 +336,13 @@ impl FeatureSpace for GroupSpace<'_> {
         let g = group_number(candidate, self.groups.len())?;
         let present = self.groups.present(g);
         let size = self.groups.size(g);
+        let (features, column_scales) = self.inputs.members(present);
         Ok(Members {
             name: Some(self.groups.names.show(g, &self.inputs, present.first().copied())),
             size: size as usize,
-            features: present.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
+            features,
             scale: self.weight.scale(size),
-            column_scales: self.inputs.scales_at(present.iter().map(|&p| p as usize)),
+            column_scales,
             range: None,
         })
     }
@@ -360,13 +361,13 @@ impl FeatureSpace for GroupSpace<'_> {
         self.inputs.suggested_cost(features, weights)
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, _threads: usize) -> Footprint {
+    fn footprint(&self, demand: &Demand) -> Footprint {
         let Groups { members, ends, names, .. } = &self.groups;
         let held = 4 * members.len() + 12 * ends.len() + names.held();
         // Squared sums, and rough ones.
-        let search = (held + 12 * self.groups.columns()) as u64 + self.inputs.sums_bytes(outputs);
+        let search = (held + 12 * self.groups.columns()) as u64 + self.inputs.sums_bytes(demand.outputs);
         let group = |g: usize| self.inputs.extent(self.groups.present(g));
-        Footprint::of_groups(search, self.inputs.rows(), (0..self.groups.len()).map(group), selected)
+        Footprint::of_groups(search, self.inputs.rows(), (0..self.groups.len()).map(group), demand)
     }
 }
 

@@ -69,6 +69,15 @@ impl<'a> Inputs<'a> {
         self.scale.map_or_else(Vec::new, |scale| positions.map(|p| scale.factors[p]).collect())
     }
 
+    /// The features at these positions, without those that nothing can be gained from as their factor is 0, and the factors of the
+    /// others.
+    pub(super) fn members(&self, positions: &[u32]) -> (Vec<Feature>, Vec<f64>) {
+        let gains = |p: &usize| self.scale.is_none_or(|scale| scale.factors[*p] != 0.0);
+        let positions: Vec<usize> = positions.iter().map(|&p| p as usize).filter(gains).collect();
+        let features = positions.iter().map(|&p| self.feature(p)).collect();
+        (features, self.scales_at(positions.into_iter()))
+    }
+
     /// The factors of the columns of these features.
     pub(super) fn scales_of(&self, features: &[Feature]) -> Vec<f64> {
         self.scales_at(features.iter().filter_map(|feature| self.position(feature)))
@@ -395,11 +404,16 @@ impl<'a> Inputs<'a> {
         Ok(Some(sums))
     }
 
-    /// Bytes of the sums of all columns, where those are made block after block, and of the vectors as they are laid out.
+    /// Bytes of the sums of all columns, where those are made block after block, of the vectors as they are laid out, and of scales.
     pub(super) fn sums_bytes(&self, outputs: usize) -> u64 {
         let columns = if self.columns.by_blocks().is_some() { self.columns.len() } else { 0 };
         let sums = 8 * (columns as u64).saturating_mul(outputs as u64);
-        sums.saturating_add(Outputs::bytes(self.rows(), outputs))
+        sums.saturating_add(Outputs::bytes(self.rows(), outputs)).saturating_add(self.scale_bytes())
+    }
+
+    /// Bytes of the factors of all columns.
+    pub(super) fn scale_bytes(&self) -> u64 {
+        self.scale.map_or(0, |scale| size_of_val(&scale.factors[..]) as u64)
     }
 
     /// The length of `c_j` of one column.
@@ -512,124 +526,4 @@ fn irregular(i: u64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::{Dense, Layout, RowBlocks};
-    use crate::space::Scaling;
-
-    const ROWS: usize = 50;
-    const COLUMNS: usize = 130;
-
-    /// A matrix by rows that is read by blocks although it is small.
-    struct Large(Dense<f32, Vec<f32>>);
-
-    impl Columns for Large {
-        fn rows(&self) -> usize {
-            self.0.rows()
-        }
-
-        fn len(&self) -> usize {
-            self.0.len()
-        }
-
-        fn dimension(&self) -> u64 {
-            self.0.dimension()
-        }
-
-        fn nonzeros(&self) -> u64 {
-            self.0.nonzeros()
-        }
-
-        fn id(&self, position: usize) -> u64 {
-            self.0.id(position)
-        }
-
-        fn position(&self, id: u64) -> Option<usize> {
-            self.0.position(id)
-        }
-
-        fn batch(&self) -> usize {
-            self.0.batch()
-        }
-
-        fn dots(&self, _range: Range<usize>, _v: &[f64], _out: &mut [f64]) {
-            unreachable!("read by blocks");
-        }
-
-        fn by_blocks(&self) -> Option<&dyn RowBlocks> {
-            Some(self)
-        }
-
-        fn gather(&self, positions: &[usize]) -> Vec<Column> {
-            self.0.gather(positions)
-        }
-    }
-
-    impl RowBlocks for Large {
-        fn block(&self) -> usize {
-            7
-        }
-
-        fn fetch(&self, rows: Range<usize>) {
-            self.0.fetch(rows);
-        }
-
-        fn add_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-            self.0.add_dots(rows, range, v, out);
-        }
-
-        fn copy_row(&self, row: usize, range: Range<usize>, out: &mut [f64]) {
-            self.0.copy_row(row, range, out);
-        }
-
-        fn add_square_dots(&self, rows: Range<usize>, range: Range<usize>, v: &[f64], out: &mut [f64]) {
-            self.0.add_square_dots(rows, range, v, out);
-        }
-    }
-
-    #[test]
-    fn blocks_of_rows_do_not_change_a_bit() {
-        let values: Vec<f32> = (0..ROWS * COLUMNS).map(|k| ((k * k) as f32).sin()).collect();
-        let matrix = || Dense::new(values.clone(), ROWS, COLUMNS, Layout::RowMajor).unwrap();
-        let (whole, large) = (matrix(), Large(matrix()));
-        let (whole, blocks) = (Inputs::over(&whole), Inputs::over(&large));
-        // Some rows do not count for some outputs; a whole block of them among these for none.
-        let v: Vec<f64> = (0..3 * ROWS)
-            .map(|i| if i % 7 == 0 || (14..21).contains(&(i % ROWS)) { 0.0 } else { (i as f64).cos() })
-            .collect();
-        let bits = |sums: Vec<f64>| sums.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-        assert_eq!(blocks.fingerprint().unwrap(), whole.fingerprint().unwrap());
-        for scaling in [Scaling::Auto, Scaling::Max] {
-            let factors = |inputs| bits(Scale::new(scaling, inputs, None).unwrap().factors);
-            assert_eq!(factors(&blocks), factors(&whole));
-        }
-        for outputs in [1, 3] {
-            let v = Residuals { v: &v[..outputs * ROWS], rows: ROWS, outputs };
-            assert_eq!(bits(blocks.squares(v).unwrap()), bits(whole.squares(v).unwrap()));
-            let pulls = |inputs: &Inputs<'_>| {
-                let each = |range: Range<usize>, lengths: &[f64]| vec![(range.start, bits(lengths.to_vec()))];
-                let merge = |mut a: Vec<_>, b| {
-                    a.extend(b);
-                    a.sort();
-                    a
-                };
-                inputs.pulls(v, each, merge).unwrap().unwrap()
-            };
-            assert_eq!(pulls(&blocks), pulls(&whole));
-            let curvature: Vec<f64> = v.v.iter().map(|v| v.abs()).collect();
-            let gain = Gain { curvature: Cow::Borrowed(&curvature), intercept: true, wanted: 1 };
-            let gains = |inputs: &Inputs<'_>| {
-                let each = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
-                    vec![(range.start, bits(lengths.to_vec()), bits(gains.to_vec()))]
-                };
-                let merge = |mut a: Vec<_>, b| {
-                    a.extend(b);
-                    a.sort();
-                    a
-                };
-                inputs.gains(v, &gain, each, merge).unwrap().unwrap()
-            };
-            assert_eq!(gains(&blocks), gains(&whole));
-        }
-    }
-}
+mod tests;

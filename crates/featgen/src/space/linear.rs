@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::topb::{Tops, Wanted};
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
-    WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
+    Settings, WorstCase,
 };
 use crate::data::{Columns, Dataset, Outputs};
 use crate::error::Result;
@@ -95,10 +95,14 @@ impl FeatureSpace for LinearSpace<'_> {
         self.inputs.suggested_cost(features, weights)
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
+    fn footprint(&self, demand: &Demand) -> Footprint {
         let columns = self.inputs.columns();
-        let sums = if columns.by_blocks().is_some() { columns.len() } else { threads * columns.batch() };
-        let laid = Outputs::bytes(columns.rows(), outputs);
-        Footprint::of_inputs(8 * (sums * outputs) as u64 + laid, columns, selected)
+        // A gain has three sums for each output, of which the first two are made together.
+        let (made, together) = if demand.measured > 0 { (3, 2) } else { (1, 1) };
+        let batches = demand.threads * columns.batch();
+        let kept = if columns.by_blocks().is_some() { columns.len() } else { 0 };
+        let sums = 8 * (made * demand.outputs * (kept + batches)) as u64;
+        let laid = Outputs::bytes(columns.rows(), together * demand.outputs);
+        Footprint::of_inputs(sums + laid + self.inputs.scale_bytes(), columns, demand)
     }
 }

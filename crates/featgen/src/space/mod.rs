@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use additive::AdditiveSpace;
 pub use ask::{Ask, Fresh, Gain};
 pub use facts::DataFacts;
-pub use footprint::Footprint;
+pub use footprint::{Demand, Footprint};
 pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_features, read_groups, read_tree};
 pub(crate) use groupfile::{groups_from_bytes, tree_from_bytes};
@@ -137,9 +137,8 @@ pub trait FeatureSpace: Send + Sync {
         Ok(None)
     }
 
-    /// What the space takes beside the data, on so many threads, in a run for so many outputs that selects at most `selected`
-    /// candidates.
-    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint;
+    /// What the space takes beside the data in a run that asks no more of it than this.
+    fn footprint(&self, demand: &Demand) -> Footprint;
 
     /// Lets searches take no more than these bytes, if they can: [`footprint`](Self::footprint) says what they need at least.
     /// What is found is the same; how much is looked at may not be.

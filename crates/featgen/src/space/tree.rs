@@ -11,8 +11,8 @@ use std::ops::Range;
 use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, GroupWeight, Groups, Inputs, MOST_MEMBERS,
-    Members, Precision, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, GroupWeight, Groups, Inputs,
+    MOST_MEMBERS, Members, Precision, Settings, WorstCase,
 };
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
@@ -484,12 +484,13 @@ impl FeatureSpace for TreeSpace<'_> {
         let node = &self.tree.nodes[self.tree.places[g] as usize];
         let mut positions = self.tree.order[node.first as usize..node.end as usize].to_vec();
         positions.sort_unstable();
+        let (features, column_scales) = self.inputs.members(&positions);
         Ok(Members {
             name: Some(self.tree.names.show(g, &self.inputs, positions.first().copied())),
             size: node.size as usize,
-            features: positions.iter().map(|&p| self.inputs.feature(p as usize)).collect(),
+            features,
             scale: self.weight.scale(node.size),
-            column_scales: self.inputs.scales_at(positions.iter().map(|&p| p as usize)),
+            column_scales,
             range: None,
         })
     }
@@ -510,14 +511,14 @@ impl FeatureSpace for TreeSpace<'_> {
         self.inputs.suggested_cost(features, weights)
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, _threads: usize) -> Footprint {
+    fn footprint(&self, demand: &Demand) -> Footprint {
         let Tree { order, nodes, places, names, .. } = &self.tree;
         let held = 4 * (order.len() + places.len()) + size_of_val(&nodes[..]) + names.held();
         // Squared sums by position, and twice in the order of the walk; and what is open.
         let search = held + 8 * self.tree.columns + 16 * order.len() + size_of::<Open>() * nodes.len();
         let candidates = nodes.iter().filter(|node| node.is_candidate());
         let group = |node: &Node| self.inputs.extent(&order[node.first as usize..node.end as usize]);
-        let search = search as u64 + self.inputs.sums_bytes(outputs);
-        Footprint::of_groups(search, self.inputs.rows(), candidates.map(group), selected)
+        let search = search as u64 + self.inputs.sums_bytes(demand.outputs);
+        Footprint::of_groups(search, self.inputs.rows(), candidates.map(group), demand)
     }
 }

@@ -13,7 +13,7 @@ use crate::operator::Operator;
 use crate::space::{Ask, Candidate, Gain, Scored};
 
 /// Candidates by score among which those of largest gain are looked for, for each one wanted.
-const SHORTLIST: usize = 4;
+pub(in crate::machine) const SHORTLIST: usize = 4;
 
 /// Steps of conjugate gradients that measure what a group of columns gains: one is exact for a single column.
 const STEPS: usize = 5;

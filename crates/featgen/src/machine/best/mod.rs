@@ -10,6 +10,7 @@ mod gain;
 use std::time::Instant;
 
 pub(super) use exchange::Exchange;
+pub(super) use gain::SHORTLIST;
 
 use super::run::Run;
 use super::{Observer, Stop};
@@ -50,7 +51,9 @@ impl Run<'_> {
         // Those that are not yet complete only say what to take next.
         let compared = all.len() >= wanted;
         let tolerance = self.schedule.inner_tol.min(if compared { COMPARED } else { f64::INFINITY });
+        let before = self.fitting.value;
         let (outcome, seconds) = self.fit_to(&all, tolerance, seconds)?;
+        self.decrease = before - self.fitting.value;
         self.path.report(observer);
         self.path.record(&self.fitting, self.schedule.cost, &outcome, scored, seconds);
         Ok(None)
@@ -62,6 +65,8 @@ impl Run<'_> {
             Some(Stop::Exhausted)
         } else if self.path.rounds.len() >= self.plan.max_rounds {
             Some(Stop::Rounds)
+        } else if self.hardly_falls() {
+            Some(Stop::Tolerance)
         } else {
             None
         }

@@ -18,6 +18,8 @@ pub(super) struct Candidates<'a> {
     numbers: HashMap<Candidate, u32>,
     /// Those whose columns are at hand, by number.
     held: HashMap<u32, Held>,
+    /// Bytes that they may take.
+    room: u64,
 }
 
 /// The columns of a candidate.
@@ -37,13 +39,11 @@ pub(super) struct Scores {
     pub(super) rest: f64,
 }
 
-/// Bytes that columns at hand may take.
-const MOST_BYTES: u64 = 1 << 28;
-
 impl<'a> Candidates<'a> {
-    pub(super) fn new(space: &'a dyn FeatureSpace, outputs: usize) -> Result<Self> {
-        let (list, numbers) = (Vec::new(), HashMap::new());
-        Ok(Self { space, precision: space.precision()?, outputs, list, numbers, held: HashMap::new() })
+    /// All of a space, of whose columns some may be held in so many bytes.
+    pub(super) fn new(space: &'a dyn FeatureSpace, outputs: usize, room: u64) -> Result<Self> {
+        let (list, numbers, held) = (Vec::new(), HashMap::new(), HashMap::new());
+        Ok(Self { space, precision: space.precision()?, outputs, list, numbers, held, room })
     }
 
     /// The number of a candidate.
@@ -67,7 +67,7 @@ impl<'a> Candidates<'a> {
         let data = self.space.data();
         let full = 8 * data.rows() as u64;
         let mean = 12 * data.nonzeros() / data.dimension().max(1) + 64;
-        (MOST_BYTES / mean.min(full).max(1)) as usize
+        (self.room / mean.min(full).max(1)) as usize
     }
 
     /// Gets the columns of these. Says whether there is room for them.

@@ -22,6 +22,9 @@ use crate::error::{Error, Result};
 use crate::model::{Proof, Seconds};
 use crate::space::Candidate;
 
+/// Bytes that columns at hand may take, and nodes that wait, if there is no bound on memory; else a quarter of that for either.
+const MOST_BYTES: u64 = 1 << 29;
+
 /// How exactly the final weights of a set that was searched for are solved.
 const FINAL: f64 = 1e-9;
 
@@ -72,14 +75,15 @@ impl Run<'_> {
     fn search(&mut self, goal: f64, observer: &mut dyn Observer) -> Result<Proof> {
         let fitting = &self.fitting;
         let (machine, objective) = (fitting.machine, &*fitting.objective);
-        let mut candidates = Candidates::new(fitting.space, objective.outputs())?;
+        let room = machine.context.memory_allowed().map_or(MOST_BYTES, |bytes| bytes / 4);
+        let mut candidates = Candidates::new(fitting.space, objective.outputs(), room)?;
         let chosen = fitting.set.chosen();
         let mut best: Vec<u32> = chosen.iter().map(|candidate| candidates.number(candidate)).collect();
         best.sort_unstable();
         let k = self.plan.features;
         let relaxation =
             Relaxation::new(objective, &fitting.free, &machine.kept, &machine.context, k, candidates);
-        let mut search = Search::new(relaxation, k, best, fitting.lower_bound)?;
+        let mut search = Search::new(relaxation, k, best, fitting.lower_bound, room)?;
         let searched = search.run(goal, |proof| {
             observer.proof(proof);
             !fitting.is_interrupted()

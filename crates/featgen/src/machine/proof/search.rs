@@ -27,8 +27,9 @@ pub(super) struct Search<'a> {
     /// Candidates that the first of them proved to be in every best set, and those that may be in one, where that is known.
     forced: usize,
     members: Option<usize>,
-    /// Bytes that open nodes take.
-    bytes: usize,
+    /// Bytes that open nodes take, and may take.
+    bytes: u64,
+    room: u64,
 }
 
 /// A node that waits: the one with the lowest bound comes first, and of equals the one that waits longest.
@@ -57,15 +58,18 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// Bytes that waiting nodes may take.
-const MOST_BYTES: usize = 1 << 30;
-
 /// Where the relaxation takes every candidate wholly or not at all, its bound is as good as numbers allow after this.
 const EXACT: f64 = 1e-12;
 
 impl<'a> Search<'a> {
-    /// From a set to begin with, and a bound that holds for all sets.
-    pub(super) fn new(mut relaxation: Relaxation<'a>, k: usize, best: Vec<u32>, bound: f64) -> Result<Self> {
+    /// From a set to begin with, and a bound that holds for all sets. Nodes that wait may take so many bytes.
+    pub(super) fn new(
+        mut relaxation: Relaxation<'a>,
+        k: usize,
+        best: Vec<u32>,
+        bound: f64,
+        room: u64,
+    ) -> Result<Self> {
         let upper = relaxation.ridge(&best, &Weights::default())?;
         let root = Node { bound, ..Node::default() };
         let mut search = Self {
@@ -80,6 +84,7 @@ impl<'a> Search<'a> {
             settled: Vec::new(),
             nodes: 0,
             bytes: 0,
+            room,
         };
         search.push(root);
         Ok(search)
@@ -87,7 +92,7 @@ impl<'a> Search<'a> {
 
     /// Whether open nodes take so much memory that there is no room for more.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes >= MOST_BYTES
+        self.bytes >= self.room
     }
 
     /// The best set known.
@@ -212,7 +217,7 @@ impl<'a> Search<'a> {
 }
 
 /// About the bytes that a node takes.
-fn size(node: &Node) -> usize {
+fn size(node: &Node) -> u64 {
     let weights: usize = node.weights.of.values().map(|own| 8 * own.len() + 64).sum();
-    weights + 4 * (node.inside.len() + node.outside.len()) + 8 * node.weights.free.len() + 128
+    (weights + 4 * (node.inside.len() + node.outside.len()) + 8 * node.weights.free.len() + 128) as u64
 }

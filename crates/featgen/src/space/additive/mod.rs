@@ -21,8 +21,8 @@ use super::footprint::longest;
 use super::group::group_number;
 use super::spec::{LEVELS, POWER, SIGMA, Value};
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
-    WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
+    Settings, WorstCase,
 };
 use crate::data::{ColumnView, Lanes};
 use crate::digest::digest;
@@ -218,10 +218,11 @@ impl FeatureSpace for AdditiveSpace<'_> {
         self.settings.clone()
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
-        let lengths = longest(self.inputs.columns(), selected);
-        let (count, values): (u64, u64) = (lengths.len() as u64, lengths.iter().sum());
-        let longest = lengths.iter().copied().max().unwrap_or(0);
+    fn footprint(&self, demand: &Demand) -> Footprint {
+        let lengths = |count: usize| longest(self.inputs.columns(), count);
+        let values = |count: usize| lengths(count).iter().sum::<u64>();
+        let count = demand.held.min(self.inputs.columns().len()) as u64;
+        let longest = values(1);
         // What a value takes in a curve that was selected, and how many columns of the curve a matrix is made of.
         let (value, width, levels) = match self.basis {
             Basis::Steps { levels, .. } => (4 + 2, 0, u64::from(levels) + 1),
@@ -229,10 +230,11 @@ impl FeatureSpace for AdditiveSpace<'_> {
         };
         // A scale for every column, and an entry in a heap for some; every thread has a column at hand, as it is and as a
         // curve, and a histogram for every output.
-        let histograms = size_of::<Lanes>() as u64 * levels * outputs as u64;
+        let histograms = size_of::<Lanes>() as u64 * levels * demand.outputs as u64;
         let at_hand = (12 + value) * longest + histograms + self.inputs.columns().visit_bytes();
-        let search = 8 * self.scales.len() as u64 + 16 * PROMISING as u64 + threads as u64 * at_hand;
-        Footprint { least: search, most: search, columns: value * values, width: width * count }
+        let search = 8 * self.scales.len() as u64 + 16 * PROMISING as u64 + demand.threads as u64 * at_hand;
+        let search = search + value * values(demand.measured);
+        Footprint { least: search, most: search, columns: value * values(demand.held), width: width * count }
     }
 
     fn generate(&self, features: &[Feature]) -> Result<Vec<Operator>> {

@@ -33,8 +33,8 @@ use super::ranked::RankedRows;
 use super::topb::Tops;
 use super::work::MOST_WORK;
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, Members, Precision, Settings,
-    WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
+    Settings, WorstCase,
 };
 use crate::digest::digest;
 use crate::error::{Error, Result};
@@ -223,14 +223,15 @@ impl FeatureSpace for PolySpace<'_> {
         settings
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
+    fn footprint(&self, demand: &Demand) -> Footprint {
+        let &Demand { outputs, threads, .. } = demand;
         let (columns, vectors) = (self.inputs.columns(), self.vectors());
         let longest = self.most_values();
         let visits = threads as u64 * columns.visit_bytes();
         let sums = room::sums_by_rows(columns, outputs, threads) + self.inputs.sums_bytes(outputs);
-        let [least, most] =
+        let search =
             room::room(columns, outputs, longest).map(|room| (vectors + visits + sums).saturating_add(room));
-        Footprint::of_products(least, most, columns.rows(), longest, selected)
+        Footprint::of_products(search, columns.rows(), longest, demand)
     }
 
     fn limit(&mut self, bytes: u64) {

@@ -29,8 +29,8 @@ use super::poly::only;
 use super::ranked::RankedRows;
 use super::work::{MOST_WORK, Work};
 use super::{
-    Ask, Candidate, DataFacts, Feature, FeatureSpace, Footprint, Inputs, MOST_FACTORS, Members, Precision,
-    Scored, Settings, WorstCase,
+    Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, MOST_FACTORS, Members,
+    Precision, Scored, Settings, WorstCase,
 };
 use crate::error::{Error, Reason, Result};
 use crate::operator::Operator;
@@ -296,7 +296,8 @@ impl FeatureSpace for ProductSpace<'_> {
         settings
     }
 
-    fn footprint(&self, selected: usize, outputs: usize, threads: usize) -> Footprint {
+    fn footprint(&self, demand: &Demand) -> Footprint {
+        let &Demand { outputs, threads, .. } = demand;
         let columns = self.inputs.columns();
         let per_input = (size_of::<Known>() + 2 + 8 + 12 + (16 * outputs + 4) * threads) as u64;
         // A search may have to follow every feature, and to hold all rows for that.
@@ -305,7 +306,7 @@ impl FeatureSpace for ProductSpace<'_> {
             + (RankedRows::value_size(self.binary) + search::MEMBER) * columns.nonzeros();
         let walks = threads as u64 * (self.degree as u64 * search::HANDED_ON + columns.visit_bytes());
         let longest = longest(columns, 1).iter().sum();
-        Footprint::of_products(held + walks, held + walks, columns.rows(), longest, selected)
+        Footprint::of_products([held + walks; 2], columns.rows(), longest, demand)
     }
 
     fn aliases(&self, features: &[Feature], most: usize) -> Result<Vec<Vec<Feature>>> {

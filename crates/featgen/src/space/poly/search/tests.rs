@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use super::*;
 use crate::data::{Columns, Sparse, Values};
 use crate::space::poly::room::room;
-use crate::space::{Ask, Candidate, FeatureSpace, Inputs};
+use crate::space::{Ask, Candidate, Demand, FeatureSpace, Inputs};
 
 /// Columns of 600 rows, frequent and rare ones: one of them begins with every row.
 fn frequent_and_rare() -> Sparse {
@@ -160,7 +160,8 @@ fn sums_of_every_thread_are_counted() {
     let columns = frequent_and_rare();
     let space = PolySpace::new(Inputs::over(&columns), 0.7, 0.01).unwrap();
     for outputs in [1, 3] {
-        let [few, many] = [2, 7].map(|threads| space.footprint(10, outputs, threads));
+        let [few, many] =
+            [2, 7].map(|threads| space.footprint(&Demand { held: 10, measured: 0, outputs, threads }));
         let sums = 8 * (outputs * columns.len() * columns.len()).next_power_of_two() as u64;
         assert_eq!([many.least - few.least, many.most - few.most], [5 * sums; 2]);
     }
