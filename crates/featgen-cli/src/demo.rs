@@ -19,6 +19,10 @@ use crate::table::{Align, Cell};
 /// Instances that the model is tested on.
 const TEST_ROWS: usize = 1000;
 
+/// How near to the best the features are to be proven, and for how many seconds that is tried.
+const PROVEN: f64 = 0.01;
+const PATIENCE: f64 = 20.0;
+
 pub(crate) fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<u8> {
     if args.select == 0 || args.select > args.features {
         return Err(Error::parameter("select", format!("must be within 1 and {}", args.features)).into());
@@ -29,9 +33,10 @@ pub(crate) fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<u8> {
     let made =
         Linear { rows, test_rows: TEST_ROWS, features, relevant, seed, ..Linear::default() }.generate()?;
     let start = Instant::now();
-    // Small enough a cost for a telling certificate; the refit makes up for what it takes from the weights.
-    let machine = Machine::new().features(args.select).cost(20.0 / rows as f64).debias(1.0);
-    let machine = machine.context(&context.clone().interrupt(interrupt::flag()));
+    // Small enough a cost for a proof in no time; the refit makes up for what it takes from the weights.
+    let machine = Machine::new().features(args.select).cost(2.0 / rows as f64).debias(1.0);
+    let machine =
+        machine.prove(PROVEN).time_limit(PATIENCE).context(&context.clone().interrupt(interrupt::flag()));
     let model = machine.fit_observed(&LinearSpace::new(&made.train), &made.train.labels, &mut progress)?;
     let spent = start.elapsed().as_secs_f64();
     progress.finish();

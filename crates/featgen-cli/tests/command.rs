@@ -519,7 +519,7 @@ fn people_get_a_summary_without_colours_in_files() {
         "200 x 60",
         "feature  ",
         "and 10 more",
-        "no 30 features of all 60 can be below",
+        "no 30 features out of 60 can do better than",
         "on 100 test instances",
         "-o FILE",
     ] {

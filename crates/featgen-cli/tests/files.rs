@@ -128,8 +128,9 @@ fn table(folder: &Path) {
 }
 
 /// Runs that between them use every space and every option that leaves a trace.
-const RUNS: [&str; 20] = [
+const RUNS: [&str; 21] = [
     "data.svm --test data.svm",
+    "data.svm --features 2 --prove 0.1 --time-limit 100",
     "data.svm --features 3 --budget 1 --debias 1 --loss logistic --select best --exchange 2 --scale std -C 1",
     "data.svm --max-rounds 3 --tol 0.01 --no-shift --weight balanced",
     "data.svm --gap 0.5 --solver apg --inner-decrease 1e-6 --weight 1=2 --weight -1=3",

@@ -388,7 +388,7 @@ fn other_rules_go_on_where_nothing_would_have_been_different() {
     default.extends(|m| m.features(6));
     default.refuses(|m| m.features(60), "the checkpoint was made with --budget 1, not 6");
     // Chosen by gain, some of the three may have been exchanged for others.
-    let best = Begun::new(|machine| machine.features(3));
+    let best = Begun::new(|machine| machine.features(3).cost(0.01));
     best.extends(|m| m);
     best.refuses(|m| m.features(6), "the checkpoint was made with --features 3, not 6");
     best.refuses(|m| m.select(Select::Paper), "the checkpoint was made with --select best, not paper");

@@ -42,7 +42,7 @@ const COLUMNS: usize = 400;
 /// Values from 0 to 1, a tenth of which are not 0 where that is wanted.
 fn value(row: usize, column: usize, sparse: bool) -> f64 {
     let mixed = (row * 2_654_435_761 + column * 40_503 + row * column * 97) % 10_007;
-    if sparse && mixed % 10 > 0 { 0.0 } else { mixed as f64 / 10_007.0 }
+    if sparse && !mixed.is_multiple_of(10) { 0.0 } else { mixed as f64 / 10_007.0 }
 }
 
 fn dense() -> Dense<f64, Vec<f64>> {

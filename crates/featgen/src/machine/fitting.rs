@@ -5,6 +5,7 @@ use super::Stop;
 use super::params::{Machine, Plan, Select};
 use super::proof::{Dual, Evidence};
 use super::working_set::WorkingSet;
+use crate::context::Context;
 use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Fit, PerOutput, predicted_class};
@@ -210,7 +211,12 @@ impl<'a> Fitting<'a> {
 
     /// Solves the problem on the working set to this relative gap, from the weights that are there.
     pub(super) fn solve(&mut self, gap: f64) -> Outcome {
-        let goal = Goal { gap, decrease: self.machine.inner_decrease, context: &self.machine.context };
+        self.solve_in(&self.machine.context, gap)
+    }
+
+    /// The same, with a context that says when to end.
+    pub(super) fn solve_in(&mut self, context: &Context, gap: f64) -> Outcome {
+        let goal = Goal { gap, decrease: self.machine.inner_decrease, context };
         let problem = Problem { cache: &self.set.cache, objective: &*self.objective, free: &self.free };
         let outcome = self.solver.solve(&problem, &mut self.set.state, &goal);
         self.update_decision();

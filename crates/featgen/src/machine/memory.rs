@@ -13,6 +13,9 @@ const VECTORS: u64 = 20;
 /// The same for every block where the solver is one that goes by gradients: what the block adds, at five points of its way.
 const VECTORS_PER_BLOCK: u64 = 5;
 
+/// Bytes in which a thread multiplies matrices: as many as suit the caches of its processor.
+const SCRATCH: u64 = 8 << 20;
+
 impl Machine {
     /// Bytes that a run takes at most beside the data and what searches hold (vectors of one number per instance and output, copies
     /// of the columns chosen or tried, were they the longest of all, and the solver's matrices); and what searches do.
@@ -28,7 +31,8 @@ impl Machine {
         let vectors = per_block.saturating_mul(blocks as u64).saturating_add(VECTORS);
         let vectors = vectors.saturating_mul(8 * (outputs * space.data().rows()) as u64);
         let matrices = hessian(footprint.width).saturating_mul(outputs as u64);
-        let held = vectors.saturating_add(footprint.columns).saturating_add(matrices);
+        let scratch = SCRATCH.saturating_mul(self.context.threads_in_use() as u64);
+        let held = vectors.saturating_add(footprint.columns).saturating_add(matrices).saturating_add(scratch);
         Ok((held, footprint))
     }
 

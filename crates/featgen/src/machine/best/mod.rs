@@ -73,7 +73,7 @@ impl Run<'_> {
     }
 
     /// Fits these candidates, and no others, with a ridge penalty, to this relative gap.
-    pub(super) fn fit_to(
+    fn fit_to(
         &mut self,
         chosen: &[Candidate],
         tolerance: f64,

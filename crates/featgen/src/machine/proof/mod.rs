@@ -10,6 +10,8 @@ mod node;
 mod relaxation;
 mod search;
 
+use std::time::Instant;
+
 use candidates::Candidates;
 pub(super) use dual::{Dual, Squares};
 use relaxation::Relaxation;
@@ -18,6 +20,7 @@ use search::Search;
 use super::params::Select;
 use super::run::Run;
 use super::{Observer, Stop};
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::model::{Proof, Seconds};
 use crate::space::Candidate;
@@ -73,6 +76,7 @@ impl Run<'_> {
 
     /// Branch and bound, until the gap is at most `goal` or the run is to end.
     fn search(&mut self, goal: f64, observer: &mut dyn Observer) -> Result<Proof> {
+        let clock = Instant::now();
         let fitting = &self.fitting;
         let (machine, objective) = (fitting.machine, &*fitting.objective);
         let room = machine.context.memory_allowed().map_or(MOST_BYTES, |bytes| bytes / 4);
@@ -96,14 +100,16 @@ impl Run<'_> {
         }
         let (proof, set) = (search.proof(), search.set());
         drop(search);
-        self.settle_on(&set, proof)
+        self.settle_on(&set, proof, clock)
     }
 
-    /// Fits the best set that was found.
-    fn settle_on(&mut self, set: &[Candidate], proof: Proof) -> Result<Proof> {
-        // Little time, also if the run is to end: the set is there, and its weights are near.
-        let (outcome, seconds) = self.fit_to(set, FINAL, Seconds::default())?;
+    /// Fits the best set that was found by a search that began at this time: all of it counts as solving.
+    fn settle_on(&mut self, set: &[Candidate], proof: Proof, clock: Instant) -> Result<Proof> {
         let fitting = &mut self.fitting;
+        fitting.set.select(fitting.space, set)?;
+        // Also if the run is to end: it takes little time, and the set is worth nothing without its weights.
+        let outcome = fitting.solve_in(&Context::new(), FINAL);
+        let seconds = Seconds { solve: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         fitting.lower_bound = fitting.lower_bound.max(proof.lower_bound);
         fitting.value = fitting.value.max(fitting.lower_bound);
         self.path.amend(fitting, self.schedule.cost, &outcome, seconds);
