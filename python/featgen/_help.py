@@ -103,9 +103,9 @@ ATTRIBUTES = """
         ``select="best"``, no weights on any ``n_features`` of them; ``gap_`` is the difference, relative to the
         objective.
     proof_ : dict or None
-        Where ``n_features`` features were chosen by gain: the ``objective`` of their ridge fit, the ``lower_bound`` that no
-        others can be below, the relative ``gap`` between them, how many features are in every best set (``forced``) or
-        may be in one (``undecided``), and the ``nodes`` that the proof took.
+        Where ``n_features`` features were chosen by gain: the ``objective`` of their ridge fit, the ``lower_bound``
+        that no others can be below, the relative ``gap`` between them, how many features are in every best set
+        (``forced``) or may be in one (``undecided``), and the ``nodes`` that the proof took.
     C_ : float
         The C that these belong to.
     n_selected_ : int

@@ -62,11 +62,11 @@ class FGMClassifier(ClassifierMixin, Machine):
     >>> from sklearn.datasets import make_classification
     >>> from featgen import FGMClassifier
     >>> X, y = make_classification(
-    ...     n_samples=500, n_features=2000, n_informative=5, n_redundant=0, shuffle=False, random_state=0
+    ...     n_samples=500, n_features=2000, n_informative=4, n_redundant=0, class_sep=2, shuffle=False, random_state=0
     ... )
-    >>> model = FGMClassifier(n_features=5, budget=1).fit(X, y)
+    >>> model = FGMClassifier(n_features=4, budget=1).fit(X, y)
     >>> model.get_support(indices=True)
-    array([0, 1, 2, 3, 4])
+    array([0, 1, 2, 3])
     >>> model.at(2).get_support(indices=True)
     array([0, 1])
     """

@@ -206,7 +206,9 @@ def test_singletons(data):
 def test_size_may_count_against_a_group(data):
     X, y = data
     lists = {"one": [2], "all": list(range(24))}
-    choose = lambda weight: FGMClassifier(n_features=1, space=Groups(lists, weight=weight)).fit(X, y)
+    choose = lambda weight: FGMClassifier(
+        n_features=1, select="paper", space=Groups(lists, weight=weight)
+    ).fit(X, y)
     assert set(choose("none").selected_["group"]) == {"all"}
     assert set(choose("sqrt").selected_["group"]) == {"one"}
 
@@ -405,7 +407,8 @@ def test_search_over_the_parameters_of_a_space(data):
     search = GridSearchCV(FGMClassifier(space=Poly2(), n_features=4), grid, cv=2).fit(X, y)
     assert len(search.cv_results_["params"]) == 4
     assert search.best_estimator_.space.coef0 in (0.0, 1.0)
-    spaces = GridSearchCV(FGMClassifier(n_features=4), {"space": ["linear", Poly2(), Gaussian()]}, cv=2)
+    machine = FGMClassifier(n_features=4, select="paper")
+    spaces = GridSearchCV(machine, {"space": ["linear", Poly2(), Gaussian()]}, cv=2)
     assert spaces.fit(X, y).best_params_["space"] == "linear"
     nested = FGMClassifier(space=Poly2()).set_params(space__gamma=3.0, C=2.0)
     assert nested.space.gamma == 3.0 and nested.C == 2.0

@@ -257,7 +257,7 @@ fn proven(model: &Model, proof: &Proof) -> String {
 fn decided(model: &Model, proof: &Proof) -> String {
     let (forced, chosen) = (proof.forced, model.count());
     let others = proof.undecided.saturating_sub((chosen - forced.min(chosen)) as u128);
-    let few = others < model.training.candidates / 2;
+    let few = others < model.training.candidates / 10;
     match (forced, others) {
         _ if forced == chosen => "; no other set is as good".into(),
         (0, _) if !few => String::new(),

@@ -227,6 +227,23 @@ fn runs_end_by_rounds_and_by_tolerance() {
     assert!((1..15).contains(&tolerance.count()), "{}", tolerance.count());
 }
 
+/// A feature that gains next to nothing is still one of those that were asked for.
+#[test]
+fn every_feature_that_is_counted_has_a_weight() {
+    let mut data = Planted::new(2, 60, 4, 2, 0.1);
+    // All but explained by the others, and all but nothing.
+    let faint: Vec<f64> = (0..60).map(|i| 1e-5 * data.columns[3][i] + 1e-6 * (i % 7) as f64).collect();
+    data.columns.push(faint);
+    let labels = data.labels(&*objective::by_name("squared-hinge").unwrap());
+    for budget in [1, 5] {
+        let machine = Machine::new().cost(0.1).features(5).budget(budget);
+        let model = machine.fit(&LinearSpace::over(&data.storage()), &labels).unwrap();
+        assert_eq!((model.count(), model.stopped), (5, Stop::Features));
+        let counts: Vec<usize> = model.rounds.iter().map(|round| round.selected).collect();
+        assert!(counts.is_sorted_by(|a, b| a < b), "{counts:?}");
+    }
+}
+
 /// What cannot be had is refused, or said.
 #[test]
 fn strange_wishes() {

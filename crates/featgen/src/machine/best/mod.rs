@@ -13,6 +13,7 @@ pub(super) use exchange::Exchange;
 pub(super) use gain::SHORTLIST;
 
 use super::run::Run;
+use super::schedule::TIGHTEST;
 use super::{Observer, Stop};
 use crate::error::Result;
 use crate::model::Seconds;
@@ -21,6 +22,9 @@ use crate::subproblem::Outcome;
 
 /// Fits that are compared with others are solved to at least this relative gap, a tenth of what an exchange must gain.
 const COMPARED: f64 = 1e-5;
+
+/// How much more exactly fits are solved in which a chosen candidate has no weight.
+const TIGHTER: f64 = 1e-3;
 
 /// A candidate that gains less than this part of the objective changes nothing.
 const NOTHING: f64 = 1e-13;
@@ -83,7 +87,13 @@ impl Run<'_> {
         self.fitting.set.select(self.fitting.space, chosen)?;
         seconds.generate = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        let outcome = self.fitting.solve(tolerance);
+        let mut outcome = self.fitting.solve(tolerance);
+        // One that gains less than the tolerance may have been left without a weight, but was counted on.
+        let mut tighter = TIGHTER * tolerance;
+        while self.fitting.selected() < chosen.len() && tighter > TIGHTEST && !self.fitting.is_interrupted() {
+            outcome = self.fitting.solve(tighter);
+            tighter *= TIGHTER;
+        }
         seconds.solve = clock.elapsed().as_secs_f64();
         Ok((outcome, seconds))
     }
