@@ -10,8 +10,8 @@ use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
 use crate::model::{Certificate, Fit, PerOutput, predicted_class};
 use crate::objective::{Free, Objective, Output};
-use crate::space::{Ask, FeatureSpace, Fresh, Precision, WorstCase};
-use crate::subproblem::{self, Goal, Outcome, Problem, Subproblem, norm};
+use crate::space::{Ask, Candidate, FeatureSpace, Fresh, Precision, WorstCase};
+use crate::subproblem::{self, Goal, Outcome, Problem, Subproblem, Thinning, norm};
 
 /// Relative difference below which two objectives count as the same.
 pub(super) const SAME: f64 = 1e-9;
@@ -197,11 +197,12 @@ impl<'a> Fitting<'a> {
         Ok(precision)
     }
 
-    /// What it would cost to do without each of the candidates chosen, in their order: `w' ((H^-1)_gg)^-1 w` of its weights.
-    pub(super) fn removal_costs(&mut self) -> Vec<f64> {
-        let units = self.set.units();
-        let problem = Problem { cache: &self.set.cache, objective: &*self.objective, free: &self.free };
-        self.solver.removal_costs(&problem, &self.set.state, &units)
+    /// A model of what candidates are worth beside each other, and the units of it: those of the candidates chosen, in their order,
+    /// then those of the others.
+    pub(super) fn thinning(&self, others: &[Candidate]) -> Result<(Thinning, Vec<Vec<usize>>)> {
+        let set = self.set.trial(self.space, &self.machine.kept, others)?;
+        let problem = Problem { cache: &set.cache, objective: &*self.objective, free: &self.free };
+        Ok((Thinning::new(&problem, &set.state), set.units()))
     }
 
     /// The point of the dual problem at the decision values reached, by whose residual features are scored.

@@ -64,9 +64,9 @@ impl Plan {
         let wanted = self.features;
         let (held, measured, blocks) = match self.select {
             Select::Best => {
-                let Exchange { swap, steps } = Exchange::new(self);
-                let tried = swap.saturating_mul(steps);
-                (wanted.saturating_add(tried), SHORTLIST.saturating_mul(self.budget.min(wanted).max(swap)), 1)
+                let exchange = Exchange::new(self);
+                let measured = SHORTLIST.saturating_mul(self.budget.min(wanted).max(exchange.swap));
+                (exchange.most_held(wanted), measured, 1)
             }
             Select::Paper if wanted < usize::MAX => (wanted, 0, wanted.div_ceil(self.budget)),
             // Twice as many from round to round, at most.

@@ -133,6 +133,25 @@ impl WorkingSet {
         Ok(())
     }
 
+    /// A set of its own, with the candidates in blocks, which keep their weights, and these others in one block: what is tried
+    /// there leaves no columns behind here.
+    pub(super) fn trial(&self, space: &dyn FeatureSpace, kept: &Kept, others: &[Candidate]) -> Result<Self> {
+        let (outputs, width) = (self.state.blocks.outputs(), self.cache.len());
+        let mut trial = Self::new(self.cache.rows(), kept, outputs, self.state.free.len() / outputs);
+        let all: Vec<Candidate> = self.chosen().into_iter().chain(others.iter().cloned()).collect();
+        trial.select(space, &all)?;
+        let weights = self.state.blocks.gather(&self.state.omega, width);
+        let State { blocks, omega, .. } = &mut trial.state;
+        for (k, omega) in omega.iter_mut().enumerate() {
+            let column = self.columns.get(&trial.features[blocks.columns[k] as usize]);
+            let weight = column.map_or(0.0, |&c| weights[blocks.output[k] as usize * width + c as usize]);
+            *omega = weight / blocks.scales[k];
+        }
+        trial.state.f.clone_from(&self.state.f);
+        trial.state.free.clone_from(&self.state.free);
+        Ok(trial)
+    }
+
     /// The candidates in blocks, in the order in which they were taken.
     pub(super) fn chosen(&self) -> Vec<Candidate> {
         let numbers: BTreeSet<u32> = self.blocks.iter().flatten().copied().collect();

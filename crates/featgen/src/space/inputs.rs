@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::ask::{Gain, Residuals, Sums};
+use super::ask::{Residuals, Sums};
 use super::work::go_on;
 use super::{Feature, Scale};
 use crate::context::Context;
@@ -277,56 +277,6 @@ impl<'a> Inputs<'a> {
         (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
     }
 
-    /// The lengths of `c_j` as [`pulls`](Self::pulls) gives them, and the gain of every column, with one reading of the data.
-    pub(super) fn gains<T: Send>(
-        &self,
-        v: Residuals<'_>,
-        gain: &Gain<'_>,
-        each: impl Fn(Range<usize>, &[f64], &[f64]) -> T + Sync,
-        merge: impl Fn(T, T) -> T + Sync + Send,
-    ) -> Result<Option<T>> {
-        let (rows, outputs) = (self.rows(), v.outputs);
-        let curvature = Residuals { v: &gain.curvature, rows, outputs };
-        // The sums of `d x` are like those of another residual.
-        let both = [v.v, curvature.v].concat();
-        let both = Residuals { v: &both, rows, outputs: 2 * outputs };
-        let totals = gain.totals(rows);
-        let batch = self.columns.batch();
-        let laid = Outputs::new(both.v, rows);
-        // Of every batch the sums of `v x`, of `d x` and of `d x^2`, each output after output.
-        let read = self.by_blocks(both, 3 * outputs, &|blocks, rows, columns, out| {
-            let (dots, squares) = out.split_at_mut(both.outputs * columns.len());
-            blocks.add_dots(rows.clone(), columns.clone(), both.v, dots);
-            blocks.add_square_dots(rows, columns, curvature.v, squares);
-        })?;
-        let one = |k: usize| {
-            let range = k * batch..self.columns.len().min((k + 1) * batch);
-            let width = range.len();
-            self.go_on()?;
-            let mut sums = match &read {
-                Some(read) => read[3 * outputs * range.start..3 * outputs * range.end].to_vec(),
-                None => vec![0.0; 3 * outputs * width],
-            };
-            if read.is_none() {
-                self.columns.gain_dots(range.clone(), &laid, &mut sums);
-            }
-            let (dots, second) = sums.split_at_mut(both.outputs * width);
-            self.weigh(&range, dots, 1);
-            self.weigh(&range, second, 2);
-            let (own, first) = dots.split_at(width * outputs);
-            self.check(range.start, own, width)?;
-            let of = |j: usize| {
-                let at = |output: usize| output * width + j;
-                let sums = |k: usize| ([own[at(k)], first[at(k)], second[at(k)]], totals[k]);
-                gain.of((0..outputs).map(sums))
-            };
-            let gains: Vec<f64> = (0..width).map(of).collect();
-            Ok(each(range.clone(), &Sums::new(own, width).lengths(), &gains))
-        };
-        let batches = self.columns.len().div_ceil(batch);
-        (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
-    }
-
     /// The mean, over instances that count as often as `weights` say, of the squared length of their vectors of inputs.
     pub(super) fn mean_square(&self, weights: Option<&[f64]>) -> Result<f64> {
         let rows = self.rows();
@@ -525,5 +475,6 @@ fn irregular(i: u64) -> f64 {
     f64::from_bits((x >> 12) | 1f64.to_bits())
 }
 
+mod gains;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::topb::{Tops, Wanted};
+use super::ask::{Gain, Residuals};
+use super::topb::{TopB, Tops, Wanted};
 use super::{
     Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
     Settings, WorstCase,
@@ -34,6 +35,52 @@ impl<'a> From<Inputs<'a>> for LinearSpace<'a> {
     }
 }
 
+/// Where gain follows score: columns of largest score whose gains are computed, for each that is wanted by gain, but not more than
+/// so many beyond these.
+const EXACTLY: usize = 4;
+const BEYOND: usize = 64;
+
+impl LinearSpace<'_> {
+    /// The best of all columns by score, and of those that are not taken by gain.
+    fn by_gain(
+        &self,
+        v: Residuals<'_>,
+        gain: &Gain<'_>,
+        wanted: Wanted,
+        taken: &[usize],
+    ) -> Result<Tops<usize>> {
+        let fresh = gain.wanted.min(self.inputs.columns().len());
+        let exactly = (EXACTLY * fresh).min(fresh + BEYOND);
+        if self.inputs.gain_follows_score(exactly) {
+            let mut tops = self.by_score(v, Wanted { fresh: exactly, ..wanted }, taken)?;
+            let shortlist = std::mem::replace(&mut tops.fresh, TopB::new(fresh)).into_sorted();
+            let positions: Vec<usize> = shortlist.iter().map(|scored| scored.item).collect();
+            for (&position, gain) in positions.iter().zip(self.inputs.gains_at(&positions, v, gain)?) {
+                tops.fresh.offer(gain, position);
+            }
+            return Ok(tops);
+        }
+        let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
+            let mut tops = Tops::new(Wanted { fresh, ..wanted });
+            for ((position, length), &gain) in range.zip(lengths).zip(gains) {
+                tops.offer_both(length.abs(), gain, position, taken);
+            }
+            tops
+        };
+        Ok(self.inputs.gains(v, gain, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)))
+    }
+
+    /// The best columns by score, of all and of those that are not taken.
+    fn by_score(&self, v: Residuals<'_>, wanted: Wanted, taken: &[usize]) -> Result<Tops<usize>> {
+        let best_of = |range: Range<usize>, lengths: &[f64]| {
+            let mut tops = Tops::new(wanted);
+            range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, taken));
+            tops
+        };
+        Ok(self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)))
+    }
+}
+
 impl FeatureSpace for LinearSpace<'_> {
     fn data(&self) -> &dyn DataFacts {
         &self.inputs
@@ -54,24 +101,11 @@ impl FeatureSpace for LinearSpace<'_> {
         let mut taken: Vec<usize> = ask.taken.iter().filter_map(position).collect();
         taken.sort_unstable();
         let named = |p: usize| Candidate::Feature(self.inputs.feature(p));
-        if let Some(gain) = &ask.gain {
-            let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
-                let mut tops = Tops::new(Wanted { fresh: gain.wanted.min(held), ..wanted });
-                for ((position, length), &gain) in range.zip(lengths).zip(gains) {
-                    tops.offer_both(length.abs(), gain, position, &taken);
-                }
-                tops
-            };
-            let tops = self.inputs.gains(v, gain, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0));
-            return Ok(WorstCase { by_gain: true, ..WorstCase::new(tops, held as u128, named) });
-        }
-        let best_of = |range: Range<usize>, lengths: &[f64]| {
-            let mut tops = Tops::new(wanted);
-            range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, &taken));
-            tops
+        let tops = match &ask.gain {
+            Some(gain) => self.by_gain(v, gain, wanted, &taken)?,
+            None => self.by_score(v, wanted, &taken)?,
         };
-        let tops = self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0));
-        Ok(WorstCase::new(tops, held as u128, named))
+        Ok(WorstCase { by_gain: ask.gain.is_some(), ..WorstCase::new(tops, held as u128, named) })
     }
 
     fn precision(&self) -> Result<Precision> {

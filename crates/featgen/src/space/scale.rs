@@ -61,6 +61,11 @@ impl Scaling {
         Self::ALL.iter().copied().find(|scaling| scaling.name() == name)
     }
 
+    /// Whether columns of equally many values that are not 0 have the same variance as they are weighed.
+    pub(super) fn is_even(self) -> bool {
+        matches!(self, Self::Std | Self::Auto)
+    }
+
     fn divisor(self, column: &Column, rows: f64) -> f64 {
         let deviation = column.variance.sqrt();
         match self {

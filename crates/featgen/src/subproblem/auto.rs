@@ -38,13 +38,6 @@ impl Subproblem for Auto {
         Outcome { iterations: reached.iterations + outcome.iterations, ..outcome }
     }
 
-    fn removal_costs(&mut self, problem: &Problem<'_>, state: &State, units: &[Vec<usize>]) -> Vec<f64> {
-        match problem.cache.len() > WIDEST && !problem.cache.has_tables() {
-            true => self.apg.removal_costs(problem, state, units),
-            false => self.newton.removal_costs(problem, state, units),
-        }
-    }
-
     fn kept(&self) -> Vec<Cow<'_, [f64]>> {
         let mut kept = self.apg.kept();
         kept.extend(self.newton.kept());

@@ -18,13 +18,14 @@ pub(crate) mod ksupport;
 mod model;
 mod moreau;
 mod newton;
-mod removal;
 mod system;
+mod thinning;
 
 pub(crate) use auto::WIDEST;
 use std::borrow::Cow;
 
 pub use cache::Cache;
+pub(crate) use thinning::{Thinned, Thinning};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -210,13 +211,6 @@ pub trait Subproblem: Send {
     fn penalty(&self, blocks: &Blocks, omega: &[f64]) -> f64 {
         let size = blocks.norm(omega);
         0.5 * size * size
-    }
-
-    /// Twice what it would cost, each, to do without units of coordinates of a state that has one block, and is solved. Who knows no
-    /// curvature goes by the size of the weights.
-    fn removal_costs(&mut self, _problem: &Problem<'_>, state: &State, units: &[Vec<usize>]) -> Vec<f64> {
-        let cost = |unit: &Vec<usize>| unit.iter().map(|&k| state.omega[k] * state.omega[k]).sum();
-        units.iter().map(cost).collect()
     }
 
     /// All that it keeps from round to round: numbers with which another of its kind goes on with the same bits.

@@ -20,7 +20,7 @@ use crate::model::Seconds;
 use crate::space::Candidate;
 use crate::subproblem::Outcome;
 
-/// Fits that are compared with others are solved to at least this relative gap, a tenth of what an exchange must gain.
+/// Fits that are compared with others are solved to at least this relative gap, far below what an exchange must gain.
 const COMPARED: f64 = 1e-5;
 
 /// How much more exactly fits are solved in which a chosen candidate has no weight.

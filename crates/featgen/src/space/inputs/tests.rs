@@ -1,5 +1,6 @@
 use super::*;
 use crate::data::{Dense, Layout, RowBlocks};
+use crate::space::ask::Gain;
 use crate::space::{Demand, FeatureSpace, LinearSpace, Scaling};
 
 const ROWS: usize = 50;

@@ -1,0 +1,289 @@
+//! Which features to do without, where there are more than are wanted: backward elimination on a quadratic model of the objective.
+//!
+//! The model is that of a Newton step from where the weights are, with the Hessian `A = I + H` over one block of all features. At
+//! its minimum `u`, doing without a feature costs `1/2 u' ((A^-1)_gg)^-1 u` of the feature's weights once all others have adapted.
+//! Not `1/2 u' A_gg u`, which takes no account of features that can stand in for it. The feature that costs least goes, minimum and
+//! inverse follow, and so on: no step but the first touches the data.
+
+use faer::linalg::solvers::DenseSolveCore;
+use faer::prelude::Solve;
+use faer::{Mat, Side};
+
+use super::auto::WIDEST;
+use super::model::{Quadratic, SumOfNorms};
+use super::newton::Newton;
+use super::{Problem, State};
+
+/// The model, for any of the units of coordinates that it was made for.
+pub(crate) struct Thinning {
+    outputs: usize,
+    /// `I + H` of every output over its coordinates, for outputs have no curvature in common; none if H is too large.
+    hessians: Option<Vec<Mat<f64>>>,
+    /// The diagonals of all of these.
+    diagonal: Vec<f64>,
+    /// Weights.
+    omega: Vec<f64>,
+    /// The objective's negative gradient there.
+    slope: Vec<f64>,
+}
+
+/// What is left after an elimination.
+pub(crate) struct Thinned {
+    /// The units that stay, by number, in order.
+    pub(crate) stay: Vec<usize>,
+    /// By how much the objective then falls, by the model; below 0 if it rises.
+    pub(crate) decrease: f64,
+}
+
+/// Where the elimination stands in one output: the model's minimum over the coordinates that are left.
+struct Left {
+    inverse: Mat<f64>,
+    minimum: Vec<f64>,
+    /// Twice what there was to gain with all coordinates.
+    gain: f64,
+}
+
+impl Thinning {
+    /// At the weights of a state that has one block.
+    pub(crate) fn new(problem: &Problem<'_>, state: &State) -> Self {
+        let (blocks, width) = (&state.blocks, problem.cache.len());
+        let d = problem.free.decision(&state.f, &state.free);
+        let c = problem.transpose(&problem.residual(&d));
+        let slope = |(k, omega): (usize, &f64)| blocks.pull(k, &c, width) - omega;
+        let (hessians, diagonal) =
+            Newton::new(SumOfNorms, WIDEST, 0).see_model(problem, blocks, &d, |model| {
+                let coordinates = 0..blocks.columns.len();
+                (hessians(model), coordinates.map(|k| 1.0 + model.diagonal(k)).collect())
+            });
+        Self {
+            outputs: blocks.outputs(),
+            hessians,
+            diagonal,
+            slope: state.omega.iter().enumerate().map(slope).collect(),
+            omega: state.omega.clone(),
+        }
+    }
+
+    /// Does without all but so many of these units, one after the other.
+    pub(crate) fn keep(&self, units: &[Vec<usize>], count: usize) -> Thinned {
+        let Some(mut left) = self.left(units) else { return self.keep_apart(units, count) };
+        let mut places = vec![usize::MAX; self.omega.len() / self.outputs];
+        self.columns(units).into_iter().enumerate().for_each(|(at, column)| places[column] = at);
+        let unit = |unit: &Vec<usize>| {
+            let own = unit.iter().filter(|k| *k % self.outputs == 0);
+            own.map(|k| places[k / self.outputs]).collect::<Vec<usize>>()
+        };
+        let units: Vec<Vec<usize>> = units.iter().map(unit).collect();
+        let mut stay: Vec<usize> = (0..units.len()).collect();
+        // Of a column that several units have, the last one takes it away.
+        let mut holders = vec![0usize; places.len()];
+        units.iter().flatten().for_each(|&k| holders[k] += 1);
+        let mut decrease = left.iter().map(|left| left.gain).sum::<f64>();
+        while stay.len() > count {
+            let alone =
+                |g: usize| units[g].iter().copied().filter(|&k| holders[k] == 1).collect::<Vec<usize>>();
+            let cost = |&g: &usize| {
+                let own = alone(g);
+                left.iter().map(|left| left.cost(&own)).sum::<f64>()
+            };
+            let costs: Vec<f64> = stay.iter().map(cost).collect();
+            // Of equals the last one goes: those that came first are chosen already.
+            let cheapest = (0..stay.len()).rev().min_by(|&a, &b| costs[a].total_cmp(&costs[b]));
+            let Some(cheapest) = cheapest else { break };
+            let gone = stay.remove(cheapest);
+            decrease -= costs[cheapest];
+            let own = alone(gone);
+            left.iter_mut().for_each(|left| left.remove(&own));
+            units[gone].iter().for_each(|&k| holders[k] -= 1);
+        }
+        Thinned { stay, decrease: 0.5 * decrease }
+    }
+
+    /// The same without a matrix: as if units had nothing to do with each other.
+    fn keep_apart(&self, units: &[Vec<usize>], count: usize) -> Thinned {
+        let cost = |&k: &usize| {
+            let minimum = self.omega[k] + self.slope[k] / self.diagonal[k];
+            minimum * minimum * self.diagonal[k]
+        };
+        let costs: Vec<f64> = units.iter().map(|unit| unit.iter().map(cost).sum()).collect();
+        let mut stay: Vec<usize> = (0..units.len()).collect();
+        stay.sort_by(|&a, &b| costs[b].total_cmp(&costs[a]).then(a.cmp(&b)));
+        let lost: f64 = stay.iter().skip(count).map(|&g| costs[g]).sum();
+        let gain = |&k: &usize| self.slope[k] * self.slope[k] / self.diagonal[k];
+        let gained: f64 = units.iter().flatten().map(gain).sum();
+        stay.truncate(count);
+        stay.sort_unstable();
+        Thinned { stay, decrease: 0.5 * (gained - lost) }
+    }
+
+    /// The columns of units, in order, as the coordinates of every output number them.
+    fn columns(&self, units: &[Vec<usize>]) -> Vec<usize> {
+        let mut columns: Vec<usize> = units.iter().flatten().map(|k| k / self.outputs).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// The minimum over the coordinates of these units; `None` if H is not known, or numbers do not allow it.
+    fn left(&self, units: &[Vec<usize>]) -> Option<Vec<Left>> {
+        let columns = self.columns(units);
+        let one = |(output, hessian): (usize, &Mat<f64>)| {
+            let part = Mat::from_fn(columns.len(), columns.len(), |i, j| hessian[(columns[i], columns[j])]);
+            let factor = part.llt(Side::Lower).ok()?;
+            let at = |j: usize| columns[j] * self.outputs + output;
+            let step = factor.solve(&Mat::from_fn(columns.len(), 1, |j, _| self.slope[at(j)]));
+            let minimum = (0..columns.len()).map(|j| self.omega[at(j)] + step[(j, 0)]).collect();
+            let gain = (0..columns.len()).map(|j| self.slope[at(j)] * step[(j, 0)]).sum();
+            Some(Left { inverse: factor.inverse(), minimum, gain })
+        };
+        self.hessians.as_ref()?.iter().enumerate().map(one).collect()
+    }
+}
+
+impl Left {
+    /// Twice what it costs to do without these coordinates.
+    fn cost(&self, own: &[usize]) -> f64 {
+        let (inverse, u) = (&self.inverse, &self.minimum);
+        if let [k] = *own {
+            let pivot = inverse[(k, k)];
+            return if pivot > 0.0 { u[k] * u[k] / pivot } else { 0.0 };
+        }
+        let part = Mat::from_fn(own.len(), own.len(), |i, j| inverse[(own[i], own[j])]);
+        let Ok(factor) = part.llt(Side::Lower) else { return f64::INFINITY };
+        let solved = factor.solve(&Mat::from_fn(own.len(), 1, |i, _| u[own[i]]));
+        own.iter().enumerate().map(|(i, &k)| u[k] * solved[(i, 0)]).sum()
+    }
+
+    /// Does without these coordinates: their weights are 0 from now on.
+    fn remove(&mut self, own: &[usize]) {
+        let width = self.minimum.len();
+        for &k in own {
+            let column: Vec<f64> = (0..width).map(|i| self.inverse[(i, k)]).collect();
+            let pivot = column[k];
+            if pivot > 0.0 {
+                let part = self.minimum[k] / pivot;
+                self.minimum.iter_mut().zip(&column).for_each(|(u, x)| *u -= part * x);
+                for (j, x) in column.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+                    let scale = x / pivot;
+                    let own = self.inverse.col_as_slice_mut(j);
+                    own.iter_mut().zip(&column).for_each(|(own, x)| *own -= scale * x);
+                }
+            }
+            self.minimum[k] = 0.0;
+            (0..width).for_each(|i| (self.inverse[(i, k)], self.inverse[(k, i)]) = (0.0, 0.0));
+        }
+    }
+}
+
+/// `I + H` of every output over its coordinates, if H is known.
+fn hessians(model: &Quadratic<'_>) -> Option<Vec<Mat<f64>>> {
+    if !model.has_matrix() {
+        return None;
+    }
+    let outputs = model.blocks.outputs();
+    let width = model.blocks.columns.len() / outputs;
+    let of_output = |output: usize| {
+        let at = |j: usize| j * outputs + output;
+        let mut matrix = Mat::zeros(width, width);
+        for j in 0..width {
+            let row = model.row(at(j));
+            (0..width).for_each(|i| matrix[(i, j)] = row(at(i)) + f64::from(u8::from(i == j)));
+        }
+        matrix
+    };
+    Some((0..outputs).map(of_output).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::StandardNormal;
+
+    use super::super::{Cache, Goal, Subproblem};
+    use super::*;
+    use crate::context::Context;
+    use crate::data::{Column, Labels};
+    use crate::objective::{Free, Objective, by_name};
+    use crate::operator::Operator;
+
+    const ROWS: usize = 60;
+
+    /// Some columns, some of which can stand in for others, and numbers to be explained.
+    fn made() -> (Cache, Box<dyn Objective>) {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut normal = || (0..ROWS).map(|_| rng.sample::<f64, _>(StandardNormal)).collect::<Vec<f64>>();
+        let (mut columns, noise): (Vec<Vec<f64>>, _) = ((0..8).map(|_| normal()).collect(), normal());
+        columns[5] = columns[0].iter().zip(&columns[5]).map(|(a, b)| a + 0.2 * b).collect();
+        let numbers = (0..ROWS).map(|i| columns[0][i] - columns[1][i] + columns[6][i] + 0.5 * noise[i]);
+        let labels = Labels::from_numbers(numbers.collect());
+        let mut cache = Cache::new(ROWS);
+        cache.extend(columns.into_iter().map(|x| Operator::Column(Column::Dense(x))).collect());
+        (cache, by_name("squared").unwrap().objective(&labels, vec![0.3; ROWS]).unwrap())
+    }
+
+    /// One block of these columns, in which only some have weights: those that a fit of them gives.
+    fn fitted(problem: &Problem<'_>, columns: &[u32], with: usize) -> (State, f64) {
+        let fit = |columns: &[u32]| {
+            let mut state = State::new(ROWS, 1, 1);
+            state.blocks.push(columns.iter().map(|&column| (column, 1.0)));
+            state.omega = vec![0.0; columns.len()];
+            let goal = Goal { gap: 1e-13, decrease: None, context: &Context::new() };
+            let value = Newton::<SumOfNorms>::default().solve(problem, &mut state, &goal).objective;
+            (state, value)
+        };
+        let (mut state, value) = fit(&columns[..with]);
+        let (all, _) = fit(columns);
+        state.omega.resize(columns.len(), 0.0);
+        state.blocks = all.blocks;
+        (state, value)
+    }
+
+    /// Of a squared error the model is exact: what it says of sets is what fits of them say, and it removes the cheapest.
+    #[test]
+    fn tells_what_fits_would_tell() {
+        let (cache, objective) = made();
+        let free = Free::new(ROWS, true);
+        let problem = Problem { cache: &cache, objective: &*objective, free: &free };
+        let columns: Vec<u32> = (0..8).collect();
+        let (state, before) = fitted(&problem, &columns, 4);
+        let thinning = Thinning::new(&problem, &state);
+        let units: Vec<Vec<usize>> = (0..8).map(|k| vec![k]).collect();
+        let value = |stay: &[usize]| {
+            let columns: Vec<u32> = stay.iter().map(|&k| k as u32).collect();
+            fitted(&problem, &columns, columns.len()).1
+        };
+        let mut left: Vec<usize> = (0..8).collect();
+        for count in (2..8).rev() {
+            let Thinned { stay, decrease } = thinning.keep(&units, count);
+            assert!((before - decrease - value(&stay)).abs() <= 1e-8 * before, "{count}: {decrease}");
+            let without = |k: usize| left.iter().copied().filter(|&other| other != k).collect::<Vec<_>>();
+            let cheapest = left.iter().map(|&k| without(k)).min_by(|a, b| value(a).total_cmp(&value(b)));
+            left = cheapest.unwrap();
+            assert_eq!(stay, left);
+        }
+        assert!(left.contains(&1) && left.contains(&6) || left.contains(&0), "{left:?}");
+        // Two that go together cost what they cost together.
+        let pairs: Vec<Vec<usize>> = (0..4).map(|k| vec![2 * k, 2 * k + 1]).collect();
+        let Thinned { stay, decrease } = thinning.keep(&pairs, 3);
+        let columns: Vec<usize> = stay.iter().flat_map(|&g| pairs[g].clone()).collect();
+        assert!((before - decrease - value(&columns)).abs() <= 1e-8 * before);
+    }
+
+    /// A unit that goes leaves behind what it shares with one that stays.
+    #[test]
+    fn what_is_shared_stays() {
+        let (cache, objective) = made();
+        let free = Free::new(ROWS, true);
+        let problem = Problem { cache: &cache, objective: &*objective, free: &free };
+        let (state, before) = fitted(&problem, &[0, 1, 2, 6], 4);
+        let units = [vec![0, 1], vec![1, 2], vec![3]];
+        let Thinned { stay, decrease } = Thinning::new(&problem, &state).keep(&units, 2);
+        assert_eq!(stay, [0, 2]);
+        let (_, after) = fitted(&problem, &[0, 1, 6], 3);
+        assert!(
+            after > before && (before - decrease - after).abs() <= 0.05 * before,
+            "{before} {after} {decrease}"
+        );
+    }
+}
