@@ -34,10 +34,11 @@ pub struct Target {
 }
 
 /// All parsers.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "svmlight", run: svmlight },
     Target { name: "csv", run: csv },
     Target { name: "npy", run: npy },
+    Target { name: "mtx", run: mtx },
     Target { name: "store", run: store },
     Target { name: "model", run: model },
     Target { name: "checkpoint", run: checkpoint },
@@ -45,6 +46,7 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "paths", run: paths },
     Target { name: "parents", run: parents },
     Target { name: "newick", run: newick },
+    Target { name: "gmt", run: gmt },
     Target { name: "names", run: names },
     Target { name: "labels", run: labels },
     Target { name: "weights", run: weights },
@@ -63,6 +65,11 @@ pub fn csv(bytes: &[u8]) {
 /// An array.
 pub fn npy(bytes: &[u8]) {
     fuzzing::npy(bytes);
+}
+
+/// A Matrix Market file.
+pub fn mtx(bytes: &[u8]) {
+    fuzzing::mtx(bytes);
 }
 
 /// A store as it is, with its checksums made right, and with its arrays where they would have to be.
@@ -111,6 +118,11 @@ pub fn parents(bytes: &[u8]) {
 /// A tree of groups in Newick's format.
 pub fn newick(bytes: &[u8]) {
     fuzzing::tree(bytes, TreeFormat::Newick);
+}
+
+/// Pathways.
+pub fn gmt(bytes: &[u8]) {
+    fuzzing::gmt(bytes);
 }
 
 /// Names of features.

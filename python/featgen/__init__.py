@@ -22,6 +22,7 @@ from ._featgen import VERSION as __version__
 
 if TYPE_CHECKING:
     from . import plot
+    from ._anndata import convert_anndata
     from ._files import load, save
     from ._store import Store, convert, open_store
     from .estimators import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival
@@ -44,6 +45,7 @@ __all__ = [
     "Tree",
     "__version__",
     "convert",
+    "convert_anndata",
     "load",
     "open_store",
     "plot",
@@ -53,6 +55,7 @@ __all__ = [
 #: Where things are. They are imported when they are asked for: the command, which is part of the package, must not wait
 #: for scikit-learn.
 _HOMES = {
+    "_anndata": ("convert_anndata",),
     "_files": ("load", "save"),
     "_store": ("Store", "convert", "open_store"),
     "estimators": ("FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival"),

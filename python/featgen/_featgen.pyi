@@ -22,6 +22,17 @@ class Store:
     def labels(self) -> tuple[list[str], NDArray[np.uint32]]: ...
     def numbers(self) -> NDArray[np.float64] | None: ...
 
+class Maker:
+    def __new__(cls, path: str | PathLike[str], memory: int) -> Maker: ...
+    def add(self, part: Matrix, by_columns: bool) -> None: ...
+    def finish(
+        self,
+        classes: Sequence[str],
+        codes: NDArray[np.uint32] | None,
+        numbers: NDArray[np.float64] | None,
+        names: Sequence[str] | None,
+    ) -> None: ...
+
 Matrix = NDArray[np.float32] | NDArray[np.float64] | Mapping[str, Any] | Store
 
 class Model:
@@ -52,13 +63,14 @@ def fit(
     space: Mapping[str, Any],
     options: Mapping[str, Any],
     listeners: Mapping[str, Callable[[dict[str, Any]], Any] | None],
-) -> tuple[Model, BaseException | None]: ...
+) -> tuple[Model, BaseException | None, Sequence[int] | None]: ...
 def convert(
     data: str | PathLike[str],
     store: str | PathLike[str],
     label: str | None,
     labels: str | PathLike[str] | None,
     names: str | PathLike[str] | None,
+    transpose: bool,
     memory: int,
 ) -> tuple[int, int, int]: ...
 def describe() -> dict[str, Any]: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +160,7 @@ class Machine(Selection, BaseEstimator):
                 "resumed": going_on if verbose else None,
                 "proof": proving if verbose else None,
             }
-            model, broken_off = _featgen.fit(
+            model, broken_off, lacking = _featgen.fit(
                 _input.matrix(X), inputs.names, target, described, options, listeners
             )
         self._know(inputs)
@@ -168,6 +168,7 @@ class Machine(Selection, BaseEstimator):
         if broken_off is not None:
             raise broken_off
         self._warn_if_short(options)
+        _warn_of_pathways(lacking)
         return self
 
     def _target(self, y: Any, options: dict[str, Any]) -> tuple[dict[str, Any], NDArray[Any] | None]:
@@ -512,3 +513,16 @@ def _both(
         return callback(round)
 
     return on_round
+
+
+def _warn_of_pathways(lacking: Sequence[int] | None) -> None:
+    """Says what X lacks of pathways, where groups are left out for it."""
+    if lacking is None or not lacking[2]:
+        return
+    members, of_members, groups, of_groups = lacking
+    warnings.warn(
+        f"genes of pathways that X lacks: {members} of {of_members}; "
+        f"pathways left out, for it has none of theirs: {groups} of {of_groups}",
+        UserWarning,
+        stacklevel=4,
+    )

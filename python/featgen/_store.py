@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _featgen
-from ._checks import given, integer
+from ._checks import given, integer, truth
 
 
 class Store:
@@ -84,6 +84,7 @@ def convert(
     label: str | None = None,
     labels: str | PathLike[str] | None = None,
     names: str | PathLike[str] | None = None,
+    transpose: bool = False,
     memory: int = 2**30,
 ) -> Store:
     """Turn a file into a store, in bounded memory, as ``featgen convert`` does.
@@ -91,7 +92,8 @@ def convert(
     Parameters
     ----------
     data : str or path-like
-        svmlight text, CSV with a header, or a NumPy ``.npy``; text may be compressed by gzip or zstd.
+        svmlight text, CSV with a header, a Matrix Market ``.mtx``, or a NumPy ``.npy``; text may be compressed by gzip
+        or zstd.
     store : str or path-like
         The file to write; it appears whole or not at all.
     label : str, default=None
@@ -100,6 +102,8 @@ def convert(
         A file of labels, one a line.
     names : str or path-like, default=None
         A file of feature names, one a line.
+    transpose : bool, default=False
+        Whether the columns of a ``.mtx`` are samples and its rows features, as in files of 10x Genomics.
     memory : int, default=2**30
         Bytes that data may take meanwhile.
 
@@ -124,7 +128,7 @@ def convert(
     array([1, 0, 1, 0])
     """
     bytes_at_once = given("memory", integer("memory", memory))
-    _featgen.convert(data, store, label, labels, names, bytes_at_once)
+    _featgen.convert(data, store, label, labels, names, truth("transpose", transpose), bytes_at_once)
     return Store(store)
 
 

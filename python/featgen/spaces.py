@@ -113,7 +113,8 @@ class Groups(Space):
     ----------
     groups : dict, list of lists, or path
         Which features belong together: by group name, or one list a group; features by index or by name. Or a file of
-        groups as the command line reads it (``name: 3 5 9-12``, counted from 1).
+        groups as the command line reads it: ``name: 3 5 9-12``, counted from 1, or pathways (``.gmt``), of whose genes
+        those that the data lack are skipped.
     weight : {"none", "sqrt"}, default="none"
         How much its size counts against a group. With "none" larger groups tend to win.
     singletons : bool, default=False
@@ -156,7 +157,7 @@ class Tree(Groups):
         How much its size counts against a group.
     singletons : bool, default=False
         Whether every feature in no group becomes a group of its own.
-    format : {"lists", "parents", "newick", "paths"} or None, default=None
+    format : {"lists", "parents", "newick", "paths", "gmt"} or None, default=None
         The format of a file; recognised if None.
 
     Examples

@@ -73,6 +73,18 @@ fn notes(omitted: &Omitted, data: &Dataset) -> Vec<String> {
         let source = &data.source;
         notes.push(format!("{place}: this and perhaps other features do not occur in {source}"));
     }
+    if let Some(lacking) = omitted.lacking.filter(|lacking| lacking.members + lacking.groups > 0) {
+        let part = |few: usize, all: usize| format!("{} of {}", count(few as u64), count(all as u64));
+        let genes = part(lacking.members, lacking.of_members);
+        let mut note = format!("genes of pathways that {} lacks: {genes}", data.source);
+        if lacking.groups > 0 {
+            note += &format!(
+                "; pathways left out, for it has none of theirs: {}",
+                part(lacking.groups, lacking.of_groups)
+            );
+        }
+        notes.push(note);
+    }
     if omitted.left_out > 0 {
         let features = plural(omitted.left_out, "feature");
         notes.push(format!("{features} in no group left out; --singletons makes each a group of its own"));

@@ -258,7 +258,7 @@ fn groups() {
         case("tree without groups", "", "train good --tree -o out", 2, "--groups <FILE>"),
         case("singletons without groups", "", "train good --singletons -o out", 2, "--groups <FILE>"),
         case("group weight without groups", "", "train good --group-weight sqrt -o out", 2, "--groups <FILE>"),
-        case("unknown kind of tree", "a: 1\n", "train good --groups in --tree=nonsense -o out", 2, "[possible values: auto, lists, parents, newick, paths]"),
+        case("unknown kind of tree", "a: 1\n", "train good --groups in --tree=nonsense -o out", 2, "[possible values: auto, lists, parents, newick, paths, gmt]"),
         case("unknown group weight", "a: 1\n", "train good --groups in --group-weight 2 -o out", 2, "[possible values: none, sqrt]"),
         case("data and groups from one input", "", "train - --groups - -o out", 2, "--groups: standard input can only be read once"),
     ]);

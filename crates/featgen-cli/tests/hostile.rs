@@ -299,3 +299,61 @@ fn a_failure_to_start_a_thread_is_said() {
     assert!(said.starts_with(expected) && said.lines().count() == 1, "{said}");
     assert_eq!(out.status.code(), Some(2));
 }
+
+/// Matrices and pathways: every one is refused with one line, in little memory and time, whatever it claims.
+#[test]
+#[rustfmt::skip] // one case, one line
+fn strange_matrices_and_pathways_are_refused_in_one_line() {
+    const MEMORY: u32 = 600_000;
+    let folder = workplace();
+    let mtx = |body: &str| format!("%%MatrixMarket matrix coordinate real general\n{body}").into_bytes();
+    let array = |body: &str| format!("%%MatrixMarket matrix array real general\n{body}").into_bytes();
+    fs::write(folder.path().join("names"), "a\nb\nc\nd\ne\nf\n").unwrap();
+    let predict = "predict model in.mtx";
+    let groups = "train good --names names --groups in.gmt";
+    let cases: Vec<(&str, Vec<u8>, &str, &str)> = vec![
+        ("instances", mtx("4000000000 2 1\n1 1 1\n"), predict, "in.mtx:2: 4000000000 instances with 1 values in all: nearly all are empty"),
+        ("too many instances", mtx("9999999999999 2 9999999999\n"), predict, "in.mtx:2: 9999999999999 instances: at most 4294967295 are supported"),
+        ("entries", mtx("4000000000 4000000000 1000000000000\n1 1 1\n"), predict, "in.mtx: the file is cut short: 1 entries where the header says 1000000000000"),
+        ("more entries than cells", mtx("2 2 1000000000000\n"), predict, "in.mtx:2:1: 1000000000000 entries in a matrix of 2 x 2"),
+        ("a size beyond 64 bits", mtx("2 99999999999999999999999 1\n"), predict, "in.mtx:2:3: `99999999999999999999999` columns are too many"),
+        ("a huge array", array("4000000000 1000000\n1\n2\n"), predict, "in.mtx: the file is cut short: 2 values where the header says 4000000000000000"),
+        ("an array beyond 64 bits", array("4000000000 9000000000\n1\n"), predict, "in.mtx:2:1: a matrix of 4000000000 x 9000000000 is too large"),
+        ("a row beyond the header", mtx("2 2 1\n3 1 1\n"), predict, "in.mtx:3:1: row `3`: the header says that there are 2"),
+        ("a column beyond the header", mtx("2 2 1\n1 7 1\n"), predict, "in.mtx:3:3: column `7`: the header says that there are 2"),
+        ("row 0", mtx("2 2 1\n0 1 1\n"), predict, "in.mtx:3:1: row 0: rows are counted from 1"),
+        ("a negative row", mtx("2 2 1\n-1 1 1\n"), predict, "in.mtx:3:1: `-1` is not a row: a whole number from 1"),
+        ("not a number", mtx("2 2 1\n1 1 nan\n"), predict, "in.mtx:3:5: the value `nan` is not a number that can be used: values must be finite, and none may be missing (row 1, column 1)"),
+        ("infinity", mtx("2 2 1\n1 1 -inf\n"), predict, "in.mtx:3:5: the value `-inf` is too large: values must be finite (row 1, column 1)"),
+        ("cut within a line", mtx("2 2 2\n1 1 1\n2 "), predict, "in.mtx:4:3: a column is expected"),
+        ("cut between lines", mtx("2 2 2\n1 1 1\n"), predict, "in.mtx: the file is cut short: 1 entries where the header says 2"),
+        ("one entry too many", mtx("2 2 1\n1 1 1\n2 2 1\n"), predict, "in.mtx:4:1: more than 1 entries, though the header says so many"),
+        ("garbage", mtx("2 2 2\n1 1 1\n\x07\x1b[2J\x00\x01\n"), predict, "in.mtx:4:1: `\\u{7}\\u{1b}[2J\\0\\u{1}` is not a row: a whole number from 1"),
+        ("garbage for a header", b"%%MatrixMarket \xff\xfe\x00\n".to_vec(), predict, "in.mtx:1:16: `\u{fffd}\u{fffd}\\0`: only a `matrix` can be read"),
+        ("twice, apart", mtx("3 3 3\n1 1 1\n2 2 1\n1 1 1\n"), predict, "in.mtx:5:1: row 1, column 1 stands twice"),
+        ("half a matrix", b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 1 1\n".to_vec(), predict, "in.mtx:1:39: `symmetric`: only a `general` matrix can be read: write all of its entries"),
+        ("no end of comments", bomb("%%MatrixMarket matrix coordinate real general\n", b"% x\n"), predict, "in.mtx: "),
+        ("no end of entries", bomb("%%MatrixMarket matrix coordinate real general\n9 9 3\n", b"1 1 1\n"), predict, "in.mtx:4:1: row 1, column 1 stands twice"),
+        ("no end of a value", bomb("%%MatrixMarket matrix array real general\n9 9\n", b"1"), predict, "in.mtx: "),
+        ("pathways without a gene", (0..100_000).map(|k| format!("p{k}\tna\tx{k}\n")).collect::<String>().into_bytes(), groups, "in.gmt: no pathway has a gene among the features, the first of which is called `a`"),
+        ("a pathway of 10 MB", format!("p\tna{}\n", (0..1_500_000).map(|k| format!("\tx{k}")).collect::<String>()).into_bytes(), groups, "in.gmt: no pathway has a gene among the features, the first of which is called `a`"),
+        ("the same pathway again", (0..100_000).map(|k| format!("p{}\tna\ta\n", k % 99_999)).collect::<String>().into_bytes(), groups, "in.gmt:100000:1: a second group called `p0`: the first is in line 1"),
+        ("no tabs", b"p\tna\ta\nq r s\n".to_vec(), groups, "in.gmt:2:1: no tab: expected `name TAB description TAB gene TAB gene ...`"),
+        ("pathways in no text", b"p\tna\ta\nq\tna\t\xff\xfe\n".to_vec(), groups, "in.gmt:2:6: not text in UTF-8"),
+        ("no end of pathways", bomb("", b"p\tn\tx\n"), groups, "in.gmt: "),
+        ("no end of a pathway", bomb("p\tn", b"\tx"), groups, "in.gmt: "),
+        ("an open quote", b"a: 1\n\"b: 2\n".to_vec(), "train good --groups in.txt", "in.txt:2:1: a quote that does not end: no second `\"`"),
+    ];
+    for (what, bytes, args, expected) in cases {
+        let file = args.split(' ').find(|word| word.starts_with("in.")).unwrap();
+        fs::write(folder.path().join(file), bytes).unwrap();
+        let clock = Instant::now();
+        let (said, code) = limited(folder.path(), MEMORY, &format!("{args} --threads 1"));
+        assert_eq!((said.lines().count(), code), (1, Some(1)), "{what}: {said}");
+        match expected.ends_with(": ") {
+            true => assert!(said.starts_with(expected) && !said.contains("memory"), "{what}: {said}"),
+            false => assert_eq!(said.trim_end(), expected, "{what}"),
+        }
+        assert!(clock.elapsed() < Duration::from_secs(20), "{what}: {:?}", clock.elapsed());
+    }
+}

@@ -75,8 +75,11 @@ pub(crate) struct Target<'py> {
     keep: Vec<u64>,
 }
 
-/// Selects features and fits them. Returns the model and, if the run was broken off by an exception, that exception:
-/// the model is then what was reached.
+/// What the data lack of pathways: members and of how many, groups and of how many.
+type LackingCounts = [usize; 4];
+
+/// Selects features and fits them. Returns the model; if the run was broken off by an exception, that exception: the model is then
+/// what was reached; and of groups that may name features that are not there, how many are not.
 #[pyfunction]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
@@ -86,7 +89,7 @@ pub(crate) fn fit<'py>(
     space: Space,
     options: Options,
     listeners: Listeners,
-) -> PyResult<(Model, Option<PyErr>)> {
+) -> PyResult<(Model, Option<PyErr>, Option<LackingCounts>)> {
     let interrupted = Arc::new(AtomicBool::new(false));
     // Its threads end with the run: nothing is left behind that a fork would break.
     let context = Context::new().threads(options.threads).interrupt(Arc::clone(&interrupted));
@@ -121,18 +124,20 @@ pub(crate) fn fit<'py>(
                     let mut reporter = Reporter { report, replies, not_saved: false, next_node: 0 };
                     let scale = spec.scale(scaling, machine.select_in_use()?, &inputs, counts)?;
                     let inputs = scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale));
-                    let space = spec.build(inputs, counts)?.space;
-                    machine.fit_observed(&*space, labels, &mut reporter)
+                    let built = spec.build(inputs, counts)?;
+                    let model = machine.fit_observed(&*built.space, labels, &mut reporter)?;
+                    Ok::<_, featgen::Error>((model, built.omitted.lacking))
                 }
             };
             let worker = scope.spawn(work);
             let broken_off = attend(&news, &reply, &listeners, &interrupted);
             let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
             match (model, broken_off) {
-                (Ok(model), broken_off) => {
+                (Ok((model, lacking)), broken_off) => {
                     let model = space::describe(&spec, model).with_scaling(scaling);
                     let model = featgen::Model { classes_are_text: text, ..model };
-                    Ok((Model::new(model), broken_off))
+                    let lacking = lacking.map(|l| [l.members, l.of_members, l.groups, l.of_groups]);
+                    Ok((Model::new(model), broken_off, lacking))
                 }
                 // Broken off before there was a model: the engine says only that, the exception why.
                 (Err(_), Some(broken_off)) => Err(broken_off),

@@ -31,6 +31,8 @@ mod _featgen {
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
+    use crate::store::Maker;
+    #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]
     use crate::store::convert;

@@ -88,7 +88,7 @@ fn dense<'a, T: featgen::data::Float + Element>(
 }
 
 impl Sparse<'_> {
-    fn view(&self) -> PyResult<SparseView<'_>> {
+    pub(crate) fn view(&self) -> PyResult<SparseView<'_>> {
         let values = match &self.values {
             Values::F32(x) => ones(x.as_slice()?, 1.0).unwrap_or(ValuesView::F32(x.as_slice()?)),
             Values::F64(x) => ones(x.as_slice()?, 1.0).unwrap_or(ValuesView::F64(x.as_slice()?)),

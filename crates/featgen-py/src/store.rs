@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use featgen::data::read::Reader;
-use featgen::data::store::Conversion;
+use featgen::data::store::{Conversion, StoreBuilder};
 use featgen::data::{self, Columns, Labels, Names};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::raise;
+use crate::matrix::Matrix;
 
 /// Data on disk, mapped: columns are read where they are. Made by `featgen convert`.
 #[pyclass(frozen, module = "featgen._featgen")]
@@ -96,9 +98,10 @@ pub(crate) fn convert(
     label: Option<String>,
     labels: Option<PathBuf>,
     names: Option<PathBuf>,
+    transpose: bool,
     memory: u64,
 ) -> PyResult<(u64, u64, u64)> {
-    let mut reader = Reader::new();
+    let mut reader = Reader::new().transpose(transpose);
     if let Some(column) = label {
         reader = reader.label_column(column);
     }
@@ -111,4 +114,62 @@ pub(crate) fn convert(
     let options = Conversion { memory, shards: None };
     let made = py.detach(|| data::store::convert(&reader, &data, &store, &options, &mut |_| ()));
     made.map(|made| (made.rows, made.dimension, made.nonzeros)).map_err(raise)
+}
+
+/// A store in the making, of parts that come one after the other.
+#[pyclass(module = "featgen._featgen")]
+pub(crate) struct Maker {
+    builder: Option<StoreBuilder>,
+}
+
+#[pymethods]
+impl Maker {
+    #[new]
+    fn new(path: PathBuf, memory: u64) -> PyResult<Self> {
+        let options = Conversion { memory, shards: None };
+        Ok(Self { builder: Some(StoreBuilder::create(path, options).map_err(raise)?) })
+    }
+
+    /// Adds some rows, or all rows of some columns.
+    fn add(&mut self, py: Python<'_>, part: Matrix<'_>, by_columns: bool) -> PyResult<()> {
+        let builder = self.builder.as_mut().ok_or_else(finished)?;
+        let done = match &part {
+            Matrix::Sparse(sparse) => {
+                let view = sparse.view()?;
+                py.detach(|| if by_columns { builder.columns(view) } else { builder.rows(view) })
+            }
+            Matrix::F32(_) | Matrix::F64(_) => builder.dense_rows(&*part.columns()?),
+            Matrix::Store(_) => return Err(PyValueError::new_err("a store is one already")),
+        };
+        done.map_err(raise)
+    }
+
+    /// Writes the store, with the classes and for every row the index of its class, or numbers; and names of the features.
+    fn finish(
+        &mut self,
+        py: Python<'_>,
+        classes: Vec<String>,
+        codes: Option<PyReadonlyArray1<'_, u32>>,
+        numbers: Option<PyReadonlyArray1<'_, f64>>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<()> {
+        let builder = self.builder.take().ok_or_else(finished)?;
+        let labels = match (codes, numbers) {
+            (Some(codes), _) => {
+                let codes = codes.as_slice()?.to_vec();
+                if codes.iter().any(|&code| code as usize >= classes.len()) {
+                    return Err(PyValueError::new_err("a label of no class"));
+                }
+                Labels::from_codes(classes, codes)
+            }
+            (None, Some(numbers)) => Labels::from_numbers(numbers.as_slice()?.to_vec()),
+            (None, None) => Labels::default(),
+        };
+        let names = names.map(Names::identifying).unwrap_or_default();
+        py.detach(|| builder.finish(&labels, &names)).map(drop).map_err(raise)
+    }
+}
+
+fn finished() -> PyErr {
+    PyValueError::new_err("the store is finished")
 }

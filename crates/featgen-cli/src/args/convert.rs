@@ -18,6 +18,7 @@ Examples:
   featgen convert huge.svm huge.store --memory 64MB     the same, in passes
   zcat *.gz | featgen convert - all.store               whatever comes on standard input
   featgen convert x.npy x.store --labels y.txt
+  featgen convert matrix.mtx.gz cells.store --transpose --labels types.txt --names genes.txt
   featgen inspect data.store                            what is in it
   featgen train data.store --features 50
 

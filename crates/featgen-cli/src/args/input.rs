@@ -21,9 +21,13 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COLUMN", requires = "time", help_heading = "Input")]
     event: Option<String>,
 
-    /// Labels, one a line (for .npy)
+    /// Labels, one a line (for .npy and .mtx)
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     labels: Option<PathBuf>,
+
+    /// The columns of a Matrix Market file (.mtx) are instances and its rows features, as in files of 10x Genomics
+    #[arg(long, help_heading = "Input")]
+    transpose: bool,
 
     /// Threads to use, at most 4 for each processor or 64; results do not depend on it [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -37,7 +41,7 @@ impl InputArgs {
 
     /// A reader for further data of the same kind, whose labels are elsewhere.
     pub(crate) fn reader_with_labels(&self, labels: Option<&PathBuf>, context: &Context) -> Reader {
-        let mut reader = Reader::new().context(context);
+        let mut reader = Reader::new().context(context).transpose(self.transpose);
         if let Some(column) = &self.event {
             reader = reader.event_column(column);
         }

@@ -13,7 +13,7 @@ use super::InputArgs;
 ///
 /// Data may have any number of rows: they are read and predicted in batches, and only the features that the model uses are
 /// kept. For the area under the curve, 8 bytes are kept for each row with a label. (A compressed array by columns must fit
-/// in memory.) Standard output gets predictions as they come, up to the first mistake in the data: where lines are sent one by
+/// in memory, and so must the columns used of a Matrix Market file, which is read whole.) Standard output gets predictions as they come, up to the first mistake in the data: where lines are sent one by
 /// one, through a pipe, each is answered at once. A file appears whole.
 ///
 /// Of a table, only the columns that the model uses are looked at, and that of --label: others may hold anything. Features

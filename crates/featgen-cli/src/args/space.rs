@@ -101,10 +101,12 @@ impl FromArgMatches for SpaceArgs {
 /// Which features are selected together.
 #[derive(Args)]
 pub(crate) struct GroupingArgs {
-    /// Select groups of features: one a line, `name: 3 5 9-12`
+    /// Select groups of features: one a line, `name: 3 5 9-12`, or the pathways of a .gmt file
     ///
-    /// Features are counted from 1 or called by their names; the group's name may be left out. Groups may overlap: a
-    /// feature's weight is then the sum over its groups. --features and --budget count groups.
+    /// Features are counted from 1 or called by their names; the group's name may be left out. Names with blanks, commas or
+    /// colons take quotes: `"DNA repair": "gene 1" 5-9`. In a .gmt file, `name TAB description TAB gene TAB gene ...`, genes
+    /// that the data lack are skipped. Groups may overlap: a feature's weight is then the sum over its groups. --features and
+    /// --budget count groups.
     #[arg(long, value_name = "FILE", help_heading = "Groups")]
     pub(crate) groups: Option<PathBuf>,
 

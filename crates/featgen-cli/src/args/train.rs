@@ -14,8 +14,9 @@ Examples:
   featgen train data.svm.gz --features 50 -o model.json exactly 50 features, model saved
   featgen train data.csv --label sick --json            a table with a header; the result as JSON
   featgen train x.npy --labels y.txt --test xt.npy --test-labels yt.txt
+  featgen train x.mtx --transpose --labels y.txt        columns are instances, as of 10x Genomics
   featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
-  featgen train genes.csv --label sick --groups pathways.txt --features 5
+  featgen train genes.csv --label sick --groups pathways.gmt --features 5
   featgen train words.svm --space products --degree 3   words, pairs and triples of them
   featgen train huge.svm --checkpoint run.ckpt -o m.json if it is ended, the same again goes on
 
@@ -43,7 +44,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) test: Option<PathBuf>,
 
-    /// Labels of the test data, one a line (for .npy)
+    /// Labels of the test data, one a line (for .npy and .mtx)
     #[arg(long, value_name = "FILE", requires = "test", help_heading = "Input")]
     pub(crate) test_labels: Option<PathBuf>,
 

@@ -68,6 +68,21 @@ pub struct Groups {
     columns: u32,
     /// Where a file first speaks of a feature beyond the last that occurs, if it does.
     pub(super) beyond: Option<Place>,
+    /// What the data lack, of groups that may name features that are not there.
+    pub(super) lacking: Option<Lacking>,
+}
+
+/// What the data lack of the groups of a file that is made for many data sets, such as pathways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lacking {
+    /// Different members that no feature is called.
+    pub members: usize,
+    /// All different members.
+    pub of_members: usize,
+    /// Groups without any member among the features, which are left out.
+    pub groups: usize,
+    /// All groups.
+    pub of_groups: usize,
 }
 
 impl Groups {
@@ -80,6 +95,7 @@ impl Groups {
             names: GroupNames::default(),
             columns: inputs.held()?,
             beyond: None,
+            lacking: None,
         })
     }
 
@@ -158,6 +174,11 @@ impl Groups {
     /// Where the file first speaks of a feature beyond the last that occurs, if it does: it may be a mistake.
     pub fn beyond(&self) -> Option<&Place> {
         self.beyond.as_ref()
+    }
+
+    /// What the data lack, of groups that may name features that are not there.
+    pub fn lacking(&self) -> Option<Lacking> {
+        self.lacking
     }
 
     fn covered(&self) -> Vec<bool> {

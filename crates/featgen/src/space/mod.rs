@@ -23,7 +23,7 @@ pub use additive::AdditiveSpace;
 pub use ask::{Ask, Fresh, Gain};
 pub use facts::DataFacts;
 pub use footprint::{Demand, Footprint};
-pub use group::{GroupSpace, GroupWeight, Groups, MOST_MEMBERS};
+pub use group::{GroupSpace, GroupWeight, Groups, Lacking, MOST_MEMBERS};
 pub use groupfile::{TreeFormat, read_features, read_groups, read_tree};
 pub(crate) use groupfile::{groups_from_bytes, tree_from_bytes};
 pub use inputs::Inputs;

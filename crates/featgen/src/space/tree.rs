@@ -12,7 +12,7 @@ use super::group::{GroupNames, group_number, grouped, taken_groups, uncovered};
 use super::topb::Tops;
 use super::{
     Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, GroupWeight, Groups, Inputs,
-    MOST_MEMBERS, Members, Precision, Settings, WorstCase,
+    Lacking, MOST_MEMBERS, Members, Precision, Settings, WorstCase,
 };
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
@@ -32,6 +32,8 @@ pub struct Tree {
     columns: usize,
     /// Where a file first speaks of a feature beyond the last that occurs, if it does.
     beyond: Option<Place>,
+    /// What the data lack, of groups that may name features that are not there.
+    lacking: Option<Lacking>,
 }
 
 #[derive(Debug, Clone, Copy, Hash)]
@@ -176,6 +178,7 @@ impl TreeBuilder {
             names: self.names,
             columns: self.owners.len(),
             beyond: self.beyond,
+            lacking: None,
         };
         // Depth first without recursion: a tree may be as deep as it is large. `Err` ends a node.
         let mut stack: Vec<std::result::Result<u32, usize>> = Vec::new();
@@ -258,6 +261,7 @@ impl Tree {
             tree.nodes[node].size = groups.size(tree.nodes[node].group as usize);
             tree.set_smallest(node);
         }
+        tree.lacking = groups.lacking;
         Ok(tree)
     }
 
@@ -281,6 +285,11 @@ impl Tree {
     /// Where the file first speaks of a feature beyond the last that occurs, if it does: it may be a mistake.
     pub fn beyond(&self) -> Option<&Place> {
         self.beyond.as_ref()
+    }
+
+    /// What the data lack, of groups that may name features that are not there.
+    pub fn lacking(&self) -> Option<Lacking> {
+        self.lacking
     }
 
     /// Groups with more than [`MOST_MEMBERS`] members, which are never proposed.

@@ -3,13 +3,17 @@
 //! Entries are staged by *panel*, a range of ids, in the narrowest form that holds them: an id relative to its panel, a
 //! row relative to its run, and as many bytes of value as the run needs. At the end each panel is turned into columns
 //! and its staging memory is given back before the next one is touched, so that the data are never held twice.
+//!
+//! Entries that come in no order ([`Scattered`]) are staged in the same way; their columns are sorted in the end.
 
 mod dictionary;
 mod panel;
+mod scattered;
 
 use rayon::prelude::*;
 
 use self::panel::{Panel, Stored, ValueKind};
+pub(crate) use self::scattered::{Repeated, Scattered, order_column};
 use super::sparse::{Sparse, Values};
 use crate::error::{Error, Result};
 
@@ -43,6 +47,15 @@ struct Entries {
     ids: Vec<u64>,
     rows: Vec<u32>,
     values: Vec<f64>,
+}
+
+impl Entries {
+    /// Ids, rows and values of panel `p`.
+    fn of(&self, p: usize) -> (&[u64], &[u32], &[f64]) {
+        let begin = if p == 0 { 0 } else { self.ends[p - 1] as usize };
+        let at = begin..self.ends[p] as usize;
+        (&self.ids[at.clone()], &self.rows[at.clone()], &self.values[at])
+    }
 }
 
 impl Block {
@@ -207,7 +220,9 @@ impl Builder {
     /// Adds the rows of these blocks, in order, on the threads of the current pool.
     pub(crate) fn append(&mut self, blocks: &mut [Block]) -> Result<()> {
         self.follow_new_ids();
-        let bounds = self.bounds.get_or_insert_with(|| Bounds::dividing(sample(blocks)));
+        let bounds = self
+            .bounds
+            .get_or_insert_with(|| Bounds::dividing(sample_of(blocks.iter().map(|block| &*block.ids))));
         blocks.par_iter_mut().for_each(|block| block.sort_by_panel(bounds));
         self.panels.resize_with(bounds.starts.len(), Panel::default);
         let mut first_rows = Vec::with_capacity(blocks.len());
@@ -221,22 +236,20 @@ impl Builder {
             return Err(Error::Data(format!("more than {} rows", u32::MAX)));
         }
         let blocks = &*blocks;
-        self.panels.par_iter_mut().enumerate().with_max_len(16).try_for_each(|(p, panel)| {
-            let base = bounds.starts[p];
-            for (block, &first_row) in blocks.iter().zip(&first_rows) {
-                let sorted = &block.by_panel;
-                let begin = if p == 0 { 0 } else { sorted.ends[p - 1] as usize };
-                let at = begin..sorted.ends[p] as usize;
-                panel.append(
-                    base,
-                    first_row,
-                    &sorted.ids[at.clone()],
-                    &sorted.rows[at.clone()],
-                    &sorted.values[at],
-                )?;
-            }
-            Ok(())
+        self.for_each_panel(|panel, base, p| {
+            let mut parts = blocks.iter().zip(&first_rows);
+            parts.try_for_each(|(block, &first_row)| {
+                let (ids, rows, values) = block.by_panel.of(p);
+                panel.append(base, first_row, ids, rows, values)
+            })
         })
+    }
+
+    /// Calls `each` with every panel, where it begins and its number, on the threads of the current pool.
+    fn for_each_panel(&mut self, each: impl Fn(&mut Panel, u64, usize) -> Result<()> + Sync) -> Result<()> {
+        let starts = self.bounds.as_ref().map_or(&[][..], |bounds| &bounds.starts);
+        let panels = self.panels.par_iter_mut().enumerate().with_max_len(16);
+        panels.try_for_each(|(p, panel)| each(panel, starts[p], p))
     }
 
     /// Where ids are numbered as they first appear, the last panel would end up with most of the data: closed once it
@@ -255,14 +268,20 @@ impl Builder {
 
     /// The columns, of at least the given dimension, made on the threads of the current pool.
     pub(crate) fn finish(self, dimension: u64) -> Sparse {
-        match self.panels.iter().map(Panel::kind).max().unwrap_or(ValueKind::Ones) {
-            ValueKind::Ones => self.columns::<()>(dimension, |_| Values::Ones),
-            ValueKind::F32 => self.columns(dimension, Values::F32),
-            ValueKind::F64 => self.columns(dimension, Values::F64),
+        let rows = self.rows;
+        match self.kind() {
+            ValueKind::Ones => self.columns::<()>().sparse(rows, dimension, |_| Values::Ones),
+            ValueKind::F32 => self.columns().sparse(rows, dimension, Values::F32),
+            ValueKind::F64 => self.columns().sparse(rows, dimension, Values::F64),
         }
     }
 
-    fn columns<V: Stored>(self, dimension: u64, wrap: impl Fn(Vec<V>) -> Values) -> Sparse {
+    /// What it takes to hold all values.
+    fn kind(&self) -> ValueKind {
+        self.panels.iter().map(Panel::kind).max().unwrap_or(ValueKind::Ones)
+    }
+
+    fn columns<V: Stored>(self) -> Compressed<V> {
         let total = self.panels.iter().map(Panel::len).sum();
         // Zeroed memory is taken page by page as it is written to.
         let mut indices = vec![0u32; total];
@@ -292,14 +311,31 @@ impl Builder {
                 end
             }));
         }
-        Sparse::trusted(self.rows, dimension, ids, pointers, indices, wrap(values))
+        Compressed { ids, pointers, indices, values }
     }
 }
 
-/// Some of the blocks' ids, evenly.
-fn sample(blocks: &[Block]) -> Vec<u64> {
-    const ENOUGH: usize = 1 << 15;
-    let total: usize = blocks.iter().map(|block| block.ids.len()).sum();
-    let step = total.div_ceil(ENOUGH).max(1);
-    blocks.iter().flat_map(|block| block.ids.iter().step_by(step)).copied().collect()
+/// Columns that occur: those of `ids[k]` are from `pointers[k]` to `pointers[k + 1]`.
+struct Compressed<V> {
+    ids: Vec<u64>,
+    pointers: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<V>,
+}
+
+impl<V> Compressed<V> {
+    /// As storage; rows must increase within columns.
+    fn sparse(self, rows: usize, dimension: u64, wrap: impl Fn(Vec<V>) -> Values) -> Sparse {
+        Sparse::trusted(rows, dimension, self.ids, self.pointers, self.indices, wrap(self.values))
+    }
+}
+
+/// As many ids as it takes to divide them well.
+const SAMPLE: usize = 1 << 15;
+
+/// Some of all ids, evenly.
+fn sample_of<'a>(parts: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<u64> {
+    let total: usize = parts.clone().map(<[u64]>::len).sum();
+    let step = total.div_ceil(SAMPLE).max(1);
+    parts.flat_map(|ids| ids.iter().step_by(step)).copied().collect()
 }

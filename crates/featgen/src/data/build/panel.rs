@@ -11,6 +11,15 @@ use crate::kernels::Number;
 /// Bytes of a panel's first slab.
 const SLAB: usize = 1 << 16;
 
+/// The rows of a run fit 16 bits: they are fewer than so many apart.
+pub(super) const SPAN: u32 = 1 << 16;
+
+/// The least and the largest of some rows.
+pub(super) fn span(rows: &[u32]) -> Option<[u32; 2]> {
+    let first = *rows.first()?;
+    Some(rows.iter().fold([first, first], |[least, most], &row| [least.min(row), most.max(row)]))
+}
+
 /// A number as final storage holds it; `()` where every value is 1.
 pub(super) trait Stored: Copy + Default + Send + Sync {
     fn narrowed(value: f64) -> Self;
@@ -190,23 +199,33 @@ impl Panel {
         mut values: &[f64],
     ) -> Result<()> {
         while let Some(&first) = rows.first() {
-            // A run's rows fit 16 bits.
-            let spans = |row: u32| row - first > u32::from(u16::MAX);
+            let spans = |row: u32| row - first >= SPAN;
             let length =
                 if spans(rows[rows.len() - 1]) { rows.partition_point(|&r| !spans(r)) } else { rows.len() };
             let (run_ids, run_rows, run_values);
             (run_ids, ids) = ids.split_at(length);
             (run_rows, rows) = rows.split_at(length);
             (run_values, values) = values.split_at(length);
-            self.append_run(base, first_row + first, run_ids, run_rows, run_values)?;
+            self.append_run(base, [first_row + first, first], run_ids, run_rows, run_values)?;
         }
         Ok(())
     }
 
+    /// Adds entries whose rows stand as they are, in any order if they are within [`SPAN`] of each other, and else increase.
+    pub(super) fn append_any(&mut self, base: u64, ids: &[u64], rows: &[u32], values: &[f64]) -> Result<()> {
+        match span(rows) {
+            Some([least, most]) if most - least < SPAN => {
+                self.append_run(base, [least, least], ids, rows, values)
+            }
+            _ => self.append(base, 0, ids, rows, values),
+        }
+    }
+
+    /// Adds a run whose least row is the first of all, and called the second here.
     fn append_run(
         &mut self,
         base: u64,
-        first_row: u32,
+        [first_row, least]: [u32; 2],
         ids: &[u64],
         rows: &[u32],
         values: &[f64],
@@ -229,7 +248,7 @@ impl Panel {
             Some(numbers) => slab.write_keys(&run, numbers.into_iter().map(u64::from)),
             None => slab.write_keys(&run, ids.iter().map(|&id| id - base)),
         }
-        slab.write(run.rows_at(), rows.iter().map(|&row| (row - rows[0]) as u16));
+        slab.write(run.rows_at(), rows.iter().map(|&row| (row - least) as u16));
         match kind {
             ValueKind::Ones => {}
             ValueKind::F32 => slab.write(run.values_at(), values.iter().map(|&x| x as f32)),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::idset::IdSet;
 use super::lists::LabelFile;
+use super::mtx::{self, Repeats, Whole};
 use super::source::{Format, Source};
 use super::{Reader, Table, csv, npy, svmlight};
 use crate::context::Context;
@@ -55,6 +56,7 @@ enum Rows {
     Svmlight(Source, svmlight::Options),
     Csv(Box<csv::Rows>),
     Npy(npy::Array),
+    Mtx(mtx::Matrix),
     /// A store is mapped as a whole.
     Store(Box<Table>),
 }
@@ -67,23 +69,29 @@ impl Reader {
 
     pub(crate) fn batches_of(&self, mut source: Source) -> Result<Batches> {
         let name = source.name().to_owned();
-        let rows = match source.format(self.label_column.is_some())? {
+        let rows = match self.format(&mut source)? {
             Format::Svmlight { labelled } => {
                 let options = self.svmlight_options(labelled, 0)?;
                 Rows::Svmlight(source, options)
             }
             Format::Csv { delimiter } => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
             Format::Npy => Rows::Npy(self.open_npy(source)?),
+            Format::Mtx => Rows::Mtx(self.open_mtx(source)?),
             Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
         };
         let names = match &rows {
             Rows::Csv(table) => table.names(),
             Rows::Store(table) => table.names.clone().unwrap_or_default(),
-            Rows::Svmlight(..) | Rows::Npy(_) => Names::default(),
+            Rows::Svmlight(..) | Rows::Npy(_) | Rows::Mtx(_) => Names::default(),
         };
         let labels = self.labels_file.as_deref().map(LabelFile::open).transpose()?;
-        if let (Rows::Npy(array), Some(labels)) = (&rows, &labels) {
-            labels.check_length(array.rows())?;
+        let known = match &rows {
+            Rows::Npy(array) => Some(array.rows()),
+            Rows::Mtx(matrix) => Some(matrix.rows()),
+            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Store(_) => None,
+        };
+        if let (Some(rows), Some(labels)) = (known, &labels) {
+            labels.check_length(rows)?;
         }
         Ok(Batches { name, names, rows, size: self.chunk, context: self.context.clone(), labels })
     }
@@ -106,6 +114,7 @@ impl Batches {
             Rows::Svmlight(..) => None,
             Rows::Csv(_) => Some(self.names.list().len() as u64),
             Rows::Npy(array) => Some(array.columns() as u64),
+            Rows::Mtx(matrix) => Some(matrix.dimension()),
             Rows::Store(table) => Some(table.columns.dimension()),
         }
     }
@@ -144,9 +153,24 @@ impl Batches {
                 }
             }
             Rows::Npy(array) => array.for_each_batch(size, |columns| hand_on(columns, None, false))?,
+            // Entries may come in any order: no row is complete before all is read.
+            Rows::Mtx(matrix) => {
+                let there = wanted.iter().any(|&id| id < matrix.dimension());
+                let set = IdSet::new(wanted.to_vec());
+                let columns = context.run(|| matrix.read(|id| set.number(id).is_some()))??;
+                hand_on(columns, None, there)?;
+            }
             Rows::Store(table) => hand_on(table.columns, table.labels, false)?,
         }
         Ok(labelled.end()?)
+    }
+
+    /// Who says where an entry stands that several parts have, where parts are [scattered](Part::Scattered).
+    pub(crate) fn repeats(&self) -> Option<Repeats> {
+        match &self.rows {
+            Rows::Mtx(matrix) => Some(matrix.repeats()),
+            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Npy(_) | Rows::Store(_) => None,
+        }
     }
 
     /// Hands on all rows with all their columns, as many at a time as hold about so many values. An array by columns in a plain
@@ -157,7 +181,7 @@ impl Batches {
         mut each: impl FnMut(Part, &Labels) -> Result<(), E> + Send,
     ) -> Result<(), E> {
         let Self { name, rows, context, labels, .. } = self;
-        let mut labelled = Labelled { given: labels };
+        let (mut labelled, none) = (Labelled { given: labels }, Labels::default());
         let size = usize::try_from(entries).unwrap_or(usize::MAX);
         let mut hand_on = |part: Part, inside: Option<Labels>| {
             let rows = part.columns().rows();
@@ -178,6 +202,16 @@ impl Batches {
                 let size = if array.has_columns_at_hand() { usize::MAX } else { size };
                 array.for_each_batch(size, |columns| hand_on(Part::Dense(columns), None))?;
             }
+            Rows::Mtx(matrix) => {
+                // Each part is of all rows: their labels come with the first.
+                let labels = labelled.next(matrix.rows(), None)?;
+                let mut labels = Some(&labels);
+                let hand_on = |whole| match whole {
+                    Whole::Entries(some) => each(Part::Scattered(some), labels.take().unwrap_or(&none)),
+                    Whole::Array(columns) => each(Part::Dense(columns), labels.take().unwrap_or(&none)),
+                };
+                context.run(|| matrix.for_each_part(entries, hand_on))??;
+            }
             Rows::Store(_) => return Err(Error::input(name.as_str(), "this is a store already").into()),
         }
         Ok(labelled.end()?)
@@ -188,12 +222,14 @@ impl Batches {
 pub(crate) enum Part {
     Sparse(Sparse),
     Dense(Box<dyn Columns>),
+    /// Not some rows but some entries of all rows. The labels come with the first such part.
+    Scattered(Sparse),
 }
 
 impl Part {
     pub(crate) fn columns(&self) -> &dyn Columns {
         match self {
-            Self::Sparse(sparse) => sparse,
+            Self::Sparse(sparse) | Self::Scattered(sparse) => sparse,
             Self::Dense(columns) => &**columns,
         }
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | svmlight/LIBSVM text | sparse columns |
 //! | CSV with a header (comma, semicolon or tab) | dense rows |
+//! | Matrix Market `.mtx`, by coordinates or an array | sparse columns, or dense ones |
 //! | a [store](crate::data::store) | what it holds, mapped |
 //! | NumPy `.npy`, two-dimensional, `f4` or `f8` | dense, in the file's order and precision, mapped rather than read |
 //!
@@ -14,8 +15,10 @@ mod csv;
 mod idset;
 mod limits;
 pub(crate) mod lists;
+mod mtx;
 mod npy;
 mod number;
+mod parallel;
 mod pausing;
 mod picked;
 mod source;
@@ -27,6 +30,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::batches::Part;
 pub use self::batches::{Batch, Batches};
 pub use self::lists::read_offsets;
+pub(crate) use self::mtx::Repeats;
 use self::source::Format;
 pub(crate) use self::source::Source;
 use super::store::Store;
@@ -55,6 +59,7 @@ pub struct Reader {
     labels_file: Option<PathBuf>,
     names_file: Option<PathBuf>,
     weights_file: Option<PathBuf>,
+    transpose: bool,
     require_labels: bool,
     context: Context,
     chunk: usize,
@@ -68,6 +73,7 @@ impl Default for Reader {
             labels_file: None,
             names_file: None,
             weights_file: None,
+            transpose: false,
             require_labels: true,
             context: Context::new(),
             chunk: CHUNK,
@@ -119,6 +125,12 @@ impl Reader {
         self
     }
 
+    /// Whether the columns of a Matrix Market file are instances, and its rows features, as in files of 10x Genomics.
+    pub fn transpose(mut self, transpose: bool) -> Self {
+        self.transpose = transpose;
+        self
+    }
+
     /// Whether data without labels are refused. They are by default; predictions can do without.
     ///
     /// All lines of svmlight text have labels or none has. Without labels, an instance without features would be a blank
@@ -147,12 +159,17 @@ impl Reader {
 
     pub(crate) fn read_source(&self, mut source: Source) -> Result<Dataset> {
         let name = source.name().to_owned();
-        let table = match source.format(self.label_column.is_some())? {
+        let table = match self.format(&mut source)? {
             Format::Svmlight { labelled } => self.read_svmlight(source, labelled)?,
             Format::Csv { delimiter } => self.named(self.read_csv(source, delimiter)?)?,
             Format::Store => self.named(self.open_store(&source)?)?,
             Format::Npy => {
                 self.named(Table { columns: self.open_npy(source)?.read()?, labels: None, names: None })?
+            }
+            Format::Mtx => {
+                let matrix = self.open_mtx(source)?;
+                let columns = self.context.run(|| matrix.read(|_| true))??;
+                self.named(Table { columns, labels: None, names: None })?
             }
         };
         let rows = table.columns.rows();
@@ -162,6 +179,16 @@ impl Reader {
         };
         let labels = self.weighted(labels.unwrap_or_default(), rows)?;
         Ok(Dataset { columns: table.columns, labels, names: table.names.unwrap_or_default(), source: name })
+    }
+
+    /// What a source holds; a wish that this kind of data cannot fulfil is refused.
+    fn format(&self, source: &mut Source) -> Result<Format> {
+        let format = source.format(self.label_column.is_some())?;
+        if self.transpose && format != Format::Mtx {
+            let reason = format!("{}: only a Matrix Market file (.mtx) can be read so", source.name());
+            return Err(Error::parameter("transpose", reason));
+        }
+        Ok(format)
     }
 
     /// All names of the file for them, if there is one, for data that do not say how many features there are.
@@ -281,6 +308,18 @@ impl Reader {
             return Err(source.error(missing.parameter("labels").words(")")));
         }
         npy::Array::open(source)
+    }
+
+    fn open_mtx(&self, source: Source) -> Result<mtx::Matrix> {
+        if self.label_column.is_some() || self.event_column.is_some() {
+            let reason = "only a table has label columns, and this is a Matrix Market file";
+            return Err(Error::parameter("label", reason));
+        }
+        if self.labels_inside() {
+            let missing = Reason::from("a matrix has no labels: they must be given in a file of their own (");
+            return Err(source.error(missing.parameter("labels").words(")")));
+        }
+        mtx::Matrix::open(source, self.transpose, self.chunk)
     }
 }
 

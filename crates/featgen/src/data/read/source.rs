@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 
 use super::limits::{self, Limit, Refused, Stored};
-use super::npy;
 use super::pausing::{Pausing, standard_input};
+use super::{mtx, npy};
 use crate::data::store;
 use crate::error::{Error, Reason, Result, reserve};
 
@@ -52,6 +52,8 @@ pub(super) enum Format {
     Store,
     /// A NumPy array.
     Npy,
+    /// A Matrix Market file.
+    Mtx,
     /// Lines of `label index:value ...`; whether the first line has a label.
     Svmlight { labelled: bool },
     /// Cells between delimiters, under a header.
@@ -182,6 +184,9 @@ impl Source {
         if self.is_npy()? {
             return Ok(Format::Npy);
         }
+        if self.is_mtx()? {
+            return Ok(Format::Mtx);
+        }
         if self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff") {
             return Err(self.error("text in UTF-16: convert it to UTF-8"));
         }
@@ -202,6 +207,13 @@ impl Source {
     /// Whether the source holds a NumPy array.
     pub(super) fn is_npy(&mut self) -> Result<bool> {
         Ok(self.look(npy::MAGIC.len())?.starts_with(npy::MAGIC))
+    }
+
+    /// Whether the source holds a Matrix Market file.
+    fn is_mtx(&mut self) -> Result<bool> {
+        let taken = self.taken;
+        let begins = self.look(taken + mtx::MAGIC.len())?.get(taken..taken + mtx::MAGIC.len());
+        Ok(begins.is_some_and(|begins| begins.eq_ignore_ascii_case(mtx::MAGIC)))
     }
 
     /// Reads until `out` is full or the source ends; returns how much was read.
@@ -430,6 +442,16 @@ impl Chunks {
     /// Chunks of about `size` bytes.
     pub(super) fn new(source: Source, size: usize) -> Self {
         Self { source, size: size.max(1), carried: Vec::new(), ended: false, failure: None, waiting: false }
+    }
+
+    /// The source's name.
+    pub(super) fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// Gives back whole lines at the end of the last chunk: they come again at the beginning of the next.
+    pub(super) fn put_back(&mut self, lines: &[u8]) {
+        self.carried.splice(..0, lines.iter().copied());
     }
 
     /// The next chunk, in the memory of `buffer`. One before a pause may be smaller, or empty.

@@ -4,15 +4,12 @@
 //! of whole lines are parsed in parallel while the next ones are read (and decompressed) by a thread of their own.
 
 use std::collections::HashMap;
-use std::sync::mpsc;
-
-use rayon::prelude::*;
 
 use super::idset::IdSet;
+use super::parallel::for_each_chunk;
 use super::source::{Chunk, Chunks, Source};
 use super::spellings::Spellings;
 use super::{number, quoted};
-use crate::context::no_threads;
 use crate::data::build::{Block, Builder, few_columns};
 use crate::data::{Labels, Sparse};
 use crate::error::{Error, Place, Result};
@@ -76,61 +73,16 @@ fn parse<E: From<Error>>(
     source: Source,
     options: Options,
     number: impl Fn(u64) -> Option<u64> + Sync,
-    each: impl FnMut(&mut Reading, &mut [Block]) -> Result<(), E>,
-) -> Result<Reading, E> {
-    let reading = Reading::new(source.name().to_owned(), options);
-    let tasks = rayon::current_num_threads();
-    let (full, chunks) = mpsc::sync_channel(tasks);
-    let (recycle, empty) = mpsc::channel::<Vec<u8>>();
-    std::thread::scope(|scope| {
-        let read_on = move || {
-            let mut cutter = Chunks::new(source, options.chunk);
-            while let Some(chunk) = cutter.next(empty.try_recv().unwrap_or_default()).transpose() {
-                let failed = chunk.is_err();
-                // The receiver leaves at the first error: nothing more is to be read then.
-                if full.send(chunk).is_err() || failed {
-                    break;
-                }
-            }
-        };
-        std::thread::Builder::new().spawn_scoped(scope, read_on).map_err(|e| no_threads(&e))?;
-        parse_all(chunks, recycle, tasks, reading, number, each)
-    })
-}
-
-/// Parses `tasks` chunks at a time. Owns its ends of the channels: that they close ends the other side.
-fn parse_all<E: From<Error>>(
-    chunks: mpsc::Receiver<Result<Chunk>>,
-    recycle: mpsc::Sender<Vec<u8>>,
-    tasks: usize,
-    mut reading: Reading,
-    number: impl Fn(u64) -> Option<u64> + Sync,
     mut each: impl FnMut(&mut Reading, &mut [Block]) -> Result<(), E>,
 ) -> Result<Reading, E> {
-    let labelled = reading.options.labelled;
-    let mut parts: Vec<Part> = (0..tasks).map(|_| Part::default()).collect();
-    let mut blocks: Vec<Block> = Vec::with_capacity(tasks);
-    loop {
-        let batch = next_chunks(&chunks, tasks);
-        if batch.is_empty() {
-            return Ok(reading.end()?);
-        }
-        let parse = |(part, chunk): (&mut Part, &Result<Chunk>)| {
-            if let Ok(chunk) = chunk {
-                part.parse(chunk, labelled, &number);
-            }
-        };
-        parts.par_iter_mut().zip(&batch).with_max_len(1).for_each(parse);
+    let mut reading = Reading::new(source.name().to_owned(), options);
+    let mut blocks: Vec<Block> = Vec::new();
+    let parse = |part: &mut Part, chunk: &Chunk| part.parse(chunk, options.labelled, &number);
+    for_each_chunk::<_, E>(Chunks::new(source, options.chunk), parse, |parts, _| {
         let mut fault = None;
-        for (part, chunk) in parts.iter_mut().zip(batch) {
-            let taken = chunk.and_then(|chunk| {
-                // Refused once all is read.
-                let _ = recycle.send(chunk.into_buffer());
-                let taken = reading.take(part);
-                blocks.push(std::mem::take(&mut part.block));
-                taken
-            });
-            fault = taken.err();
+        for part in parts.iter_mut() {
+            fault = reading.take(part).err();
+            blocks.push(std::mem::take(&mut part.block));
             if fault.is_some() {
                 break;
             }
@@ -140,18 +92,9 @@ fn parse_all<E: From<Error>>(
             return Err(error.into());
         }
         parts.iter_mut().zip(blocks.drain(..)).for_each(|(part, block)| part.block = block);
-    }
-}
-
-/// The next `most` chunks, or fewer before a pause and at the end.
-fn next_chunks(chunks: &mpsc::Receiver<Result<Chunk>>, most: usize) -> Vec<Result<Chunk>> {
-    let mut batch: Vec<Result<Chunk>> = Vec::with_capacity(most);
-    let pauses = |chunk: &Result<Chunk>| chunk.as_ref().is_ok_and(Chunk::is_before_pause);
-    while batch.len() < most && !batch.last().is_some_and(pauses) {
-        let Ok(chunk) = chunks.recv() else { break };
-        batch.push(chunk);
-    }
-    batch
+        Ok(())
+    })?;
+    Ok(reading.end()?)
 }
 
 /// What was read so far.

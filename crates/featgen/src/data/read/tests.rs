@@ -23,7 +23,7 @@ fn fault(bytes: impl Into<Vec<u8>>) -> String {
 }
 
 /// Chunks of a line each, of a few lines, and one chunk for all; on one thread and on several.
-fn readers() -> Vec<Reader> {
+pub(super) fn readers() -> Vec<Reader> {
     let mut readers = Vec::new();
     for chunk in [1, 30, 200, CHUNK] {
         for threads in [1, 2, 3] {
@@ -34,7 +34,7 @@ fn readers() -> Vec<Reader> {
 }
 
 /// Columns by id: rows and values.
-fn columns(data: &Dataset) -> BTreeMap<u64, Vec<(u32, f64)>> {
+pub(super) fn columns(data: &Dataset) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let positions: Vec<usize> = (0..data.columns.len()).collect();
     let entries = |column: Column| match column {
         Column::Dense(values) => (0..).zip(values).collect(),
@@ -44,21 +44,21 @@ fn columns(data: &Dataset) -> BTreeMap<u64, Vec<(u32, f64)>> {
     positions.iter().map(|&p| data.columns.id(p)).zip(gathered).collect()
 }
 
-fn labels(data: &Dataset) -> Vec<&str> {
+pub(super) fn labels(data: &Dataset) -> Vec<&str> {
     data.labels.codes().iter().map(|&code| data.labels.classes()[code as usize].as_str()).collect()
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
-fn file(bytes: impl AsRef<[u8]>) -> tempfile::NamedTempFile {
+pub(super) fn file(bytes: impl AsRef<[u8]>) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(bytes.as_ref()).unwrap();
     file

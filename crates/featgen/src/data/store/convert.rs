@@ -2,7 +2,8 @@
 //!
 //! Rows are gathered until memory is full, turned into columns and put aside in a temporary file as a *run*. In the end the
 //! runs are merged by columns: each is read from front to back, and a column's parts follow each other in the order of
-//! the runs, which is that of the rows. Should there be more runs than can be read at once, some are merged into larger
+//! the runs, which is that of the rows. (Of a file whose entries come in any order, runs have some entries of all rows; a
+//! column is then sorted when all of it is there.) Should there be more runs than can be read at once, some are merged into larger
 //! ones before. Data that fit are never put aside.
 
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::path::Path;
 use super::format::{Kind, row_width};
 use super::runs::Runs;
 use super::write::{Plan, Share, StoreWriter};
-use crate::data::read::{Part, Reader};
+use crate::data::read::{Part, Reader, Repeats};
 use crate::data::width::Width;
 use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView};
 use crate::error::{Error, Result};
@@ -94,7 +95,8 @@ pub fn convert(
     let inside = Some(batches.names().clone()).filter(|names| !names.list().is_empty());
     let known = batches.dimension().map(|features| reader.names_of(inside, features)).transpose()?;
     let given = if known.is_none() { reader.given_names()? } else { None };
-    let mut gathered = Gathered::new(to, given.as_ref().map_or(0, |names| names.list().len() as u64));
+    let named = given.as_ref().map_or(0, |names| names.list().len() as u64);
+    let mut gathered = Gathered { repeats: batches.repeats(), ..Gathered::new(to, named) };
     batches.for_each_part(entries, |part, labels| {
         gathered.take(part, labels)?;
         progress(Progress::Read { rows: gathered.rows, values: gathered.values });
@@ -121,30 +123,43 @@ struct Gathered<'a> {
     /// The only part so far. Once another comes, both are put aside.
     only: Option<Part>,
     runs: Option<Runs>,
+    /// Who says where entries are that several scattered parts have.
+    repeats: Option<Repeats>,
 }
 
 impl<'a> Gathered<'a> {
     fn new(to: &'a Path, dimension: u64) -> Self {
-        Self { to, rows: 0, values: 0, dimension, labels: Classes::default(), only: None, runs: None }
+        Self {
+            to,
+            rows: 0,
+            values: 0,
+            dimension,
+            labels: Classes::default(),
+            only: None,
+            runs: None,
+            repeats: None,
+        }
     }
 
     fn take(&mut self, part: Part, labels: &Labels) -> Result<()> {
         self.labels.extend(labels)?;
         let columns = part.columns();
         let (rows, values) = (columns.rows() as u64, columns.nonzeros());
+        let scattered = matches!(part, Part::Scattered(_));
+        let before = if scattered { 0 } else { self.rows };
         self.dimension = self.dimension.max(columns.dimension());
         if self.rows == 0 {
             self.only = Some(part);
         } else {
             if let Some(first) = self.only.take() {
-                let mut runs = Runs::beside(self.to)?;
+                let mut runs = Runs::beside(self.to, self.repeats.take())?;
                 runs.put_aside(first, 0)?;
                 self.runs = Some(runs);
             }
             let runs = self.runs.as_mut().expect("begun with the second part");
-            runs.put_aside(part, self.rows)?;
+            runs.put_aside(part, before)?;
         }
-        self.rows += rows;
+        self.rows = before + rows;
         self.values += values;
         Ok(())
     }
@@ -159,7 +174,7 @@ impl<'a> Gathered<'a> {
     ) -> Result<Converted> {
         let Self { rows, dimension, only, runs, .. } = self;
         let source: Box<dyn ColumnSource> = match (only, runs) {
-            (Some(Part::Sparse(sparse)), _) => Box::new(sparse),
+            (Some(Part::Sparse(sparse) | Part::Scattered(sparse)), _) => Box::new(sparse),
             (Some(Part::Dense(columns)), _) => Box::new(Taken::new(columns, options.memory)),
             (None, Some(runs)) => Box::new(runs.few_enough(options.memory)?),
             (None, None) => return Err(Error::Data("no instances".into())),
@@ -169,7 +184,7 @@ impl<'a> Gathered<'a> {
 }
 
 /// Writes the columns of a source as a store of that many rows and features.
-fn write(
+pub(super) fn write(
     file: WholeFile,
     mut source: Box<dyn ColumnSource + '_>,
     [rows, dimension]: [u64; 2],

@@ -5,6 +5,7 @@
 
 mod convert;
 mod format;
+mod parts;
 mod runs;
 mod write;
 
@@ -20,6 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::convert::{Conversion, Converted, Progress, convert};
 use self::format::{Index, Kind, Section, Shard, SparseSections};
+pub use self::parts::StoreBuilder;
 use super::mapped::Mapped;
 use super::pieces::Pieces;
 use super::width::Width;

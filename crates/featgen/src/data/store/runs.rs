@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use super::convert::{ColumnSource, Step, bytes_of, kind_of, narrowest};
 use super::format::Kind;
 use super::write::{Array, read_at};
-use crate::data::read::Part;
-use crate::data::{Column, Columns, Sparse, ValuesView};
+use crate::data::build::{Repeated, order_column};
+use crate::data::read::{Part, Repeats};
+use crate::data::{Column, Columns, SparseView, ValuesView};
 use crate::error::{Error, Result};
 use crate::files::folder_of;
 
@@ -50,17 +51,19 @@ pub(super) struct Runs {
     aside: usize,
     /// Bytes read of each stream of each run in one go.
     read: u64,
+    /// There if runs are not of some rows each, but of some entries of all: who says where one is that is there twice.
+    repeats: Option<Repeats>,
 }
 
 impl Runs {
-    /// None yet, in a file beside `path`.
-    pub(super) fn beside(path: &Path) -> Result<Self> {
-        Self::inside(folder_of(path))
+    /// None yet, in a file beside `path`; with `repeats`, of scattered entries.
+    pub(super) fn beside(path: &Path, repeats: Option<Repeats>) -> Result<Self> {
+        Self::inside(folder_of(path), repeats)
     }
 
-    fn inside(folder: PathBuf) -> Result<Self> {
+    fn inside(folder: PathBuf, repeats: Option<Repeats>) -> Result<Self> {
         let file = tempfile::tempfile_in(&folder).map_err(|e| Error::io(folder.display(), e))?;
-        Ok(Self { folder, file, end: 0, runs: Vec::new(), aside: 0, read: READ[1] })
+        Ok(Self { folder, file, end: 0, runs: Vec::new(), aside: 0, read: READ[1], repeats })
     }
 
     fn error(&self, error: io::Error) -> Error {
@@ -69,12 +72,22 @@ impl Runs {
 
     /// Puts a part aside whose first row is `first` of all.
     pub(super) fn put_aside(&mut self, part: Part, first: u64) -> Result<()> {
-        let put = match part {
-            Part::Sparse(sparse) => self.put_sparse(sparse, first as u32),
-            Part::Dense(columns) => self.put_dense(&*columns),
-        };
+        match part {
+            Part::Sparse(sparse) | Part::Scattered(sparse) => self.put_sparse_aside(sparse.view(), first),
+            Part::Dense(columns) => self.put_dense_aside(&*columns),
+        }
+    }
+
+    /// The same of a sparse one.
+    pub(super) fn put_sparse_aside(&mut self, part: SparseView<'_>, first: u64) -> Result<()> {
         self.aside += 1;
-        put.map_err(|e| self.error(e))
+        self.put_sparse(part, first as u32).map_err(|e| self.error(e))
+    }
+
+    /// The same of a dense one, which follows those before.
+    pub(super) fn put_dense_aside(&mut self, part: &dyn Columns) -> Result<()> {
+        self.aside += 1;
+        self.put_dense(part).map_err(|e| self.error(e))
     }
 
     /// The arrays of a run of that many columns and values, and where they are.
@@ -93,8 +106,7 @@ impl Runs {
         Ok((run, [array(heads, rows)?, array(rows, values)?, array(values, self.end)?]))
     }
 
-    fn put_sparse(&mut self, sparse: Sparse, first: u32) -> io::Result<()> {
-        let view = sparse.view();
+    fn put_sparse(&mut self, view: SparseView<'_>, first: u32) -> io::Result<()> {
         let kind = kind_of(view.values());
         let (run, [mut heads, mut rows, mut values]) =
             self.begin(kind, true, view.len() as u64, view.nonzeros())?;
@@ -144,7 +156,7 @@ impl Runs {
     pub(super) fn few_enough(mut self, memory: u64) -> Result<Self> {
         let most = (memory / 2 / (3 * READ[0])).clamp(2, 1 << 10) as usize;
         while self.runs.len() > most {
-            let mut larger = Self::inside(self.folder.clone())?;
+            let mut larger = Self::inside(self.folder.clone(), self.repeats.take())?;
             for group in self.runs.chunks(most) {
                 larger.put_merged(&self.file, group).map_err(|e| self.error(e))?;
             }
@@ -199,17 +211,26 @@ impl ColumnSource for Runs {
 
     fn columns(&mut self, kind: Kind, each: &mut dyn FnMut(Step<'_>) -> Result<()>) -> Result<()> {
         let mut streams = Streams::new(&self.file, &self.runs, self.read);
-        // A failure to write is not one to read: it travels in its own way.
+        let mut whole = WholeColumn::default();
+        // A failure to write is not one to read: it travels in its own way, and so does an entry that is there twice.
         let mut failure = None;
         let merged = for_each_column(&self.file, &self.runs, self.read, |id, length, parts| {
-            let mut step = |step: Step<'_>| {
-                each(step).map_err(|e| {
+            let mut kept = |done: Result<()>| {
+                done.map_err(|e| {
                     failure = Some(e);
                     io::Error::other("not written")
                 })
             };
-            step(Step::Column(id, length))?;
-            streams.entries(parts, kind, |rows, values| step(Step::Entries(rows, values)))
+            kept(each(Step::Column(id, length)))?;
+            let Some(repeats) = &self.repeats else {
+                return streams.entries(parts, kind, |rows, values| kept(each(Step::Entries(rows, values))));
+            };
+            whole.clear();
+            streams.entries(parts, kind, |rows, values| whole.add(rows, values))?;
+            match whole.order(kind) {
+                None => kept(each(Step::Entries(bytemuck::cast_slice(&whole.rows), &whole.values))),
+                Some(row) => kept(Err(repeats.error(Repeated { id, row }))),
+            }
         });
         match failure {
             Some(failure) => Err(failure),
@@ -219,6 +240,41 @@ impl ColumnSource for Runs {
 
     fn runs(&self) -> usize {
         self.aside
+    }
+}
+
+/// All of a column whose entries come in no order.
+#[derive(Default)]
+struct WholeColumn {
+    rows: Vec<u32>,
+    /// Bytes of the values.
+    values: Vec<u8>,
+}
+
+impl WholeColumn {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.values.clear();
+    }
+
+    fn add(&mut self, rows: &[u8], values: &[u8]) -> io::Result<()> {
+        let row = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().expect("four bytes"));
+        self.rows.extend(rows.chunks_exact(ROW as usize).map(row));
+        self.values.extend_from_slice(values);
+        Ok(())
+    }
+
+    /// Sorts the entries, with values as `kind`, by row; returns one that is there twice.
+    fn order(&mut self, kind: Kind) -> Option<u32> {
+        let Self { rows, values } = self;
+        match kind {
+            Kind::Ones => {
+                let ones = &mut vec![(); rows.len()];
+                order_column(rows, ones)
+            }
+            Kind::F32 => order_column(rows, bytemuck::cast_slice_mut::<u8, [u8; 4]>(values)),
+            Kind::F64 => order_column(rows, bytemuck::cast_slice_mut::<u8, [u8; 8]>(values)),
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::{Members, colon, for_each_line};
+use super::{Members, colon, for_each_line, quotes};
 use crate::data::read::{Source, quoted};
 use crate::error::{Error, Place, Reason, Result};
 use crate::space::{Groups, Inputs, Tree};
@@ -17,13 +18,12 @@ pub(super) struct Lists {
 
 /// Reads lists. `most` is how many members a group may have, `hint` what to say where something is no feature.
 pub(super) fn read(source: Source, inputs: &Inputs<'_>, most: Option<usize>, hint: Reason) -> Result<Lists> {
-    let file = source.name().to_owned();
-    let mut lists = Lists { groups: Groups::over(inputs)?, lines: Vec::new(), file };
+    let mut lists = Lists::over(inputs, source.name())?;
     let mut members = Members { hint, ..Members::new(inputs, &lists.file) };
     let mut ranges = Vec::new();
     for_each_line(source, |line, text| {
-        let (name, start) = colon(text.as_bytes()).map_or(("", 0), |at| (text[..at].trim(), at + 1));
-        let name = Some(name).filter(|name| !name.is_empty());
+        let (name, start) = title(text).map_err(|(at, reason)| members.error(line, at, reason))?;
+        let name = Some(&*name).filter(|name| !name.is_empty());
         let number = lists.groups.len() + 1;
         let shown = || name.map_or_else(|| number.to_string(), |name| quoted(name.as_bytes()));
         ranges.clear();
@@ -40,22 +40,56 @@ pub(super) fn read(source: Source, inputs: &Inputs<'_>, most: Option<usize>, hin
         if ranges.is_empty() {
             return Err(members.error(line, start, format!("group {} is empty", shown())));
         }
-        if u32::try_from(number).is_err() {
-            return Err(members.error(line, 0, format!("more than {} groups", u32::MAX)));
-        }
-        lists.groups.push_known(inputs, name, &mut ranges);
-        lists.lines.push(line);
-        Ok(())
+        lists.push(inputs, name, &mut ranges, line)
     })?;
     lists.groups.beyond = members.beyond;
-    if lists.groups.is_empty() {
-        return Err(Error::input(lists.file.as_str(), "no groups"));
-    }
-    lists.check_names()?;
-    Ok(lists)
+    lists.checked()
+}
+
+/// The name that a line begins with, empty if there is none, and where its members begin.
+pub(super) fn title(text: &str) -> Result<(Cow<'_, str>, usize), (usize, &'static str)> {
+    let hidden = quotes::hidden(text.as_bytes())?;
+    // After a name in quotes any colon will do: what follows may be in quotes too.
+    let begin = text.len() - text.trim_start().len();
+    let quoted =
+        if hidden[begin..].starts_with(b"\"") { quotes::end(text.as_bytes(), begin).ok() } else { None };
+    let after = |end: usize| end + (text[end..].len() - text[end..].trim_start().len());
+    let at = quoted.map(after).filter(|&at| hidden.get(at) == Some(&b':')).or_else(|| colon(&hidden));
+    Ok(at.map_or(("".into(), 0), |at| (quotes::undone(text[..at].trim()), at + 1)))
 }
 
 impl Lists {
+    /// None yet, of this file.
+    pub(super) fn over(inputs: &Inputs<'_>, file: &str) -> Result<Self> {
+        Ok(Self { groups: Groups::over(inputs)?, lines: Vec::new(), file: file.to_owned() })
+    }
+
+    /// Adds the group of a line.
+    pub(super) fn push(
+        &mut self,
+        inputs: &Inputs<'_>,
+        name: Option<&str>,
+        ranges: &mut Vec<Range<u64>>,
+        line: u64,
+    ) -> Result<()> {
+        if u32::try_from(self.groups.len() + 1).is_err() {
+            let reason = format!("more than {} groups", u32::MAX);
+            return Err(Error::input(Place::at(&self.file, line, 1), reason));
+        }
+        self.groups.push_known(inputs, name, ranges);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// The same, if there are any groups, and names tell them apart.
+    pub(super) fn checked(self) -> Result<Self> {
+        if self.groups.is_empty() {
+            return Err(Error::input(self.file.as_str(), "no groups"));
+        }
+        self.check_names()?;
+        Ok(self)
+    }
+
     /// Names must tell groups apart. A group without a name is called by its number.
     fn check_names(&self) -> Result<()> {
         let names = &self.groups.names;

@@ -7,14 +7,18 @@
 //! | parents | `parent > child`, where the child is a group or, as in lists, features |
 //! | Newick | `((1,2)mammals,(3,4)birds);` where every node is a group |
 //! | paths | `life/animals/birds`, the place of a feature a line, in order of the features; at most 256 levels |
+//! | gmt | `name TAB description TAB gene TAB gene ...`, a group a line; features that the data lack are skipped |
 //!
-//! Only lists can describe groups that overlap; all of them can describe a tree. Blank lines and lines that begin with `#`
+//! Only lists and gmt can describe groups that overlap; all of them can describe a tree. Names may stand in quotes in lists and
+//! parents, `"DNA repair": "gene 1" 5-9`: what stands in quotes is a name, also if it looks like a number. Blank lines and lines that begin with `#`
 //! are skipped (in paths, a blank line is a feature in no group).
 
+mod gmt;
 mod lists;
 mod newick;
 mod parents;
 mod paths;
+mod quotes;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -37,6 +41,8 @@ pub enum TreeFormat {
     Newick,
     /// A path for each feature.
     Paths,
+    /// Pathways with the names of their genes, which are disjoint or nested.
+    Gmt,
 }
 
 impl TreeFormat {
@@ -47,21 +53,28 @@ impl TreeFormat {
             Self::Parents => "parents",
             Self::Newick => "newick",
             Self::Paths => "paths",
+            Self::Gmt => "gmt",
         }
     }
 }
 
-/// Reads groups from a file of lists. With `singletons`, features in no group become groups of one.
+/// Reads groups from a file of lists, or of pathways (`.gmt`). With `singletons`, features in no group become groups of one.
 pub fn read_groups(path: impl AsRef<Path>, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
     groups_from(Source::open_list(path.as_ref())?, inputs, singletons)
 }
 
 fn groups_from(mut source: Source, inputs: &Inputs<'_>, singletons: bool) -> Result<Groups> {
-    let hint = match recognise(&source.first_line()?) {
-        TreeFormat::Lists => "".into(),
+    let (line, most) = (source.first_line()?, Some(super::MOST_MEMBERS));
+    let format = recognise(&line, source.name(), inputs);
+    let hint = match format {
+        TreeFormat::Lists | TreeFormat::Gmt => "".into(),
         _ => Reason::from("; if the file describes a tree of groups, add ").parameter("tree"),
     };
-    let mut groups = lists::read(source, inputs, Some(super::MOST_MEMBERS), hint)?.groups;
+    let lists = match format {
+        TreeFormat::Gmt => gmt::read(source, inputs, most)?,
+        _ => lists::read(source, inputs, most, hint)?,
+    };
+    let mut groups = lists.groups;
     if singletons {
         groups.add_singletons();
     }
@@ -121,9 +134,10 @@ fn tree_from(
         }
         false => "".into(),
     };
-    let format = format.unwrap_or_else(|| recognise(&line));
+    let format = format.unwrap_or_else(|| recognise(&line, source.name(), inputs));
     let read = match format {
         TreeFormat::Lists => return lists::read(source, inputs, None, hint)?.into_tree(inputs, singletons),
+        TreeFormat::Gmt => return gmt::read(source, inputs, None)?.into_tree(inputs, singletons),
         TreeFormat::Parents => parents::read,
         TreeFormat::Newick => newick::read,
         TreeFormat::Paths => paths::read,
@@ -135,8 +149,13 @@ fn tree_from(
     Ok(builder.build())
 }
 
-/// The format that a file's first line speaks for. Names may hold `>` and `/`, but not before a list's own name.
-fn recognise(line: &[u8]) -> TreeFormat {
+/// The format that a file's name or its first line speaks for. Names may hold `>` and `/`, but not before a list's own name.
+fn recognise(line: &[u8], file: &str, inputs: &Inputs<'_>) -> TreeFormat {
+    if is_gmt(line, file, inputs) {
+        return TreeFormat::Gmt;
+    }
+    let hidden = quotes::hidden(line).unwrap_or(line.into());
+    let line = &*hidden;
     if line.starts_with(b"(") || line.starts_with(b"[") {
         TreeFormat::Newick
     } else if arrow(line).is_some_and(|at| !is_titled(&line[..at])) {
@@ -150,6 +169,28 @@ fn recognise(line: &[u8]) -> TreeFormat {
     } else {
         TreeFormat::Lists
     }
+}
+
+/// Whether these are pathways: the file is called so, or its first line cannot be a list. It has two tabs, begins with what is
+/// neither a list's name nor a feature, and does not read as a list.
+fn is_gmt(line: &[u8], file: &str, inputs: &Inputs<'_>) -> bool {
+    let stem = [".gz", ".zst"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(file);
+    if stem.to_ascii_lowercase().ends_with(".gmt") {
+        return true;
+    }
+    let mut fields = line.split(|&c| c == b'\t').map(<[u8]>::trim_ascii);
+    let (Some(name), Some(_), Some(_), Ok(text)) =
+        (fields.next(), fields.next(), fields.next(), std::str::from_utf8(line))
+    else {
+        return false;
+    };
+    let mut members = Members::new(inputs, file);
+    let titled = is_titled(&[name, b" "].concat()) || name.starts_with(b"\"");
+    let mut is_list = || {
+        let listed = lists::title(text).map(|(_, start)| members.list((1, text, start), |_| Ok(())));
+        listed.is_ok_and(|listed| listed.is_ok())
+    };
+    !titled && !is_list() && members.token(name).is_err()
 }
 
 /// Whether a line begins with a name, a colon and a blank: that is a list for sure.
@@ -237,17 +278,29 @@ impl<'a> Members<'a> {
         (line, text, start): (u64, &str, usize),
         mut each: impl FnMut(Range<u64>) -> Result<(), String>,
     ) -> Result<()> {
+        let bytes = text.as_bytes();
         let mut at = start;
-        for token in text.as_bytes()[start..].split(|&c| is_blank(c)) {
-            if !token.is_empty() {
-                let found = self.token(token).map_err(|reason| Reason::from(reason).and(self.hint.clone()));
-                let ids = found.map_err(|reason| self.error(line, at, reason))?;
-                if ids.end > self.inputs.dimension() && self.beyond.is_none() {
-                    self.beyond = Some(self.place(line, at));
-                }
-                each(ids).map_err(|reason| self.error(line, at, reason))?;
+        while at < bytes.len() {
+            if is_blank(bytes[at]) {
+                at += 1;
+                continue;
             }
-            at += token.len() + 1;
+            let end = match bytes[at] {
+                b'"' => quotes::end(bytes, at).map_err(|(at, reason)| self.error(line, at, reason))?,
+                _ => at + bytes[at..].iter().position(|&c| is_blank(c)).unwrap_or(bytes.len() - at),
+            };
+            let token = &text[at..end];
+            let found = match bytes[at] {
+                b'"' => self.named(quotes::undone(token).as_bytes()).map(|id| id..id + 1),
+                _ => self.token(token.as_bytes()),
+            };
+            let found = found.map_err(|reason| Reason::from(reason).and(self.hint.clone()));
+            let ids = found.map_err(|reason| self.error(line, at, reason))?;
+            if ids.end > self.inputs.dimension() && self.beyond.is_none() {
+                self.beyond = Some(self.place(line, at));
+            }
+            each(ids).map_err(|reason| self.error(line, at, reason))?;
+            at = end;
         }
         Ok(())
     }
@@ -307,7 +360,7 @@ impl<'a> Members<'a> {
             );
         }
         let cut = names.iter().any(|name| name.bytes().any(is_blank));
-        let use_number = if cut { "; where names have blanks or commas, use numbers" } else { "" };
+        let use_number = if cut { "; names with blanks or commas take quotes" } else { "" };
         format!("no feature is called {token}{use_number}")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Members, arrow, for_each_line, put};
+use super::{Members, arrow, for_each_line, put, quotes};
 use crate::data::read::{Source, quoted};
 use crate::error::{Error, Result};
 use crate::space::Inputs;
@@ -24,10 +24,11 @@ pub(super) fn read(source: Source, inputs: &Inputs<'_>) -> Result<TreeBuilder> {
     let mut groups: HashMap<String, u32> = HashMap::new();
     let mut edges = Vec::new();
     for_each_line(source, |line, text| {
-        let Some(at) = arrow(text.as_bytes()) else {
+        let hidden = quotes::hidden(text.as_bytes()).map_err(|(at, why)| members.error(line, at, why))?;
+        let Some(at) = arrow(&hidden) else {
             return Err(members.error(line, 0, "expected `parent > child`"));
         };
-        let name = text[..at].trim();
+        let name = &*quotes::undone(text[..at].trim());
         if name.is_empty() {
             return Err(members.error(line, 0, "no parent before `>`"));
         }
@@ -65,7 +66,7 @@ struct Edges<'a> {
 impl Edges<'_> {
     fn add(&mut self, edge: &Edge) -> Result<()> {
         let child = edge.text[edge.start..].trim_end();
-        match self.groups.get(child) {
+        match self.groups.get(&*quotes::undone(child)) {
             Some(&group) => self.add_group(edge, group),
             None => self.add_features(edge, child),
         }

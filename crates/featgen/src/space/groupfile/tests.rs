@@ -18,12 +18,12 @@ fn data(columns: impl Columns + 'static, names: &[&str]) -> Dataset {
 }
 
 /// A row of `m` features without names, all of which occur.
-fn dense(m: usize) -> Dataset {
+pub(super) fn dense(m: usize) -> Dataset {
     data(Dense::<f32, _>::new(vec![1.0; m], 1, m, Layout::RowMajor).unwrap(), &[])
 }
 
 /// Features with names.
-fn named(names: &[&str]) -> Dataset {
+pub(super) fn named(names: &[&str]) -> Dataset {
     data(Dense::<f32, _>::new(vec![1.0; names.len()], 1, names.len(), Layout::RowMajor).unwrap(), names)
 }
 
@@ -36,7 +36,7 @@ fn sparse(numbers: &[u64]) -> Dataset {
 }
 
 /// Every group as `name: members`, with its size where not all members occur.
-fn groups_of(space: &dyn FeatureSpace) -> Vec<String> {
+pub(super) fn groups_of(space: &dyn FeatureSpace) -> Vec<String> {
     let show = |g: u32| {
         let group = space.group(&Candidate::Group(g)).unwrap();
         let mut shown = group.name.unwrap() + ":";
@@ -51,26 +51,30 @@ fn groups_of(space: &dyn FeatureSpace) -> Vec<String> {
     (0..space.size() as u32).map(show).collect()
 }
 
-fn lists_of(data: &Dataset, text: impl Into<Vec<u8>>) -> Result<Vec<String>> {
+pub(super) fn lists_of(data: &Dataset, text: impl Into<Vec<u8>>) -> Result<Vec<String>> {
     let inputs = Inputs::new(data);
     let groups = groups_from(Source::from_bytes(text)?, &inputs, false)?;
     Ok(groups_of(&GroupSpace::new(inputs, groups, GroupWeight::None)?))
 }
 
-fn tree_of(data: &Dataset, format: Option<TreeFormat>, text: impl Into<Vec<u8>>) -> Result<Vec<String>> {
+pub(super) fn tree_of(
+    data: &Dataset,
+    format: Option<TreeFormat>,
+    text: impl Into<Vec<u8>>,
+) -> Result<Vec<String>> {
     let inputs = Inputs::new(data);
     let tree = tree_from(Source::from_bytes(text)?, &inputs, format, false)?;
     Ok(groups_of(&TreeSpace::new(inputs, tree, GroupWeight::None)?))
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
 /// Nothing here takes long unless it grows with the square of something large.
-fn quickly<T>(work: impl FnOnce() -> T) -> T {
+pub(super) fn quickly<T>(work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
@@ -325,7 +329,8 @@ mod trees {
             ("/life", TreeFormat::Paths),
         ];
         for (line, format) in cases {
-            assert_eq!(recognise(line.as_bytes()), format, "{line:?}");
+            let data = dense(6);
+            assert_eq!(recognise(line.as_bytes(), "test", &Inputs::new(&data)), format, "{line:?}");
         }
     }
 
@@ -426,7 +431,7 @@ mod faults {
             ("g: X", "1:4: no feature is called `X`"),
         ], |text| lists_of(&data, text));
         let blank = named(&["long name", "x"]);
-        check(&[("g: long name", "1:4: no feature is called `long`; where names have blanks or commas, use numbers")], |text| lists_of(&blank, text));
+        check(&[("g: long name", "1:4: no feature is called `long`; names with blanks or commas take quotes")], |text| lists_of(&blank, text));
         assert_eq!(lists_of(&data, "g: x 2 3").unwrap(), ["g: 1 2 3"]);
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Place, Result};
 use crate::model::{GivenGroup, GivenGroups};
 use crate::space::{
-    self, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Tree, TreeFormat, TreeSpace,
+    self, FeatureSpace, GroupSpace, GroupWeight, Groups, Inputs, Lacking, Tree, TreeFormat, TreeSpace,
 };
 
 /// One of a few things that a parameter may be.
@@ -32,7 +32,7 @@ pub static GROUP_WEIGHTS: [Choice<GroupWeight>; 2] = [
 ];
 
 /// How files may describe trees; without a format, it is recognised.
-pub static TREE_FORMATS: [Choice<Option<TreeFormat>>; 5] = [
+pub static TREE_FORMATS: [Choice<Option<TreeFormat>>; 6] = [
     Choice { name: "auto", help: "Whatever the first line looks like", value: None },
     Choice { name: "lists", help: "`name: 3 5 9-12`, a group a line", value: Some(TreeFormat::Lists) },
     Choice {
@@ -46,6 +46,11 @@ pub static TREE_FORMATS: [Choice<Option<TreeFormat>>; 5] = [
         value: Some(TreeFormat::Newick),
     },
     Choice { name: "paths", help: "`a/b/c`, the path of a feature a line", value: Some(TreeFormat::Paths) },
+    Choice {
+        name: "gmt",
+        help: "`name TAB description TAB gene TAB gene ...`, a pathway a line",
+        value: Some(TreeFormat::Gmt),
+    },
 ];
 
 /// The one of `choices` that is called `name`, for a parameter.
@@ -99,6 +104,8 @@ pub struct Omitted {
     pub too_large: usize,
     /// Where a file first names a feature that is not in the data.
     pub beyond: Option<Place>,
+    /// What the data lack of groups that may name features that are not there, as pathways do.
+    pub lacking: Option<Lacking>,
 }
 
 impl Grouping {
@@ -107,14 +114,15 @@ impl Grouping {
         match self.shape {
             Shape::Any => {
                 let groups = self.groups(&inputs)?;
-                let beyond = groups.beyond().cloned();
-                let omitted = Omitted { left_out: groups.left_out(), too_large: 0, beyond };
+                let (beyond, lacking) = (groups.beyond().cloned(), groups.lacking());
+                let omitted = Omitted { left_out: groups.left_out(), too_large: 0, beyond, lacking };
                 Ok((Box::new(GroupSpace::new(inputs, groups, self.weight)?), omitted))
             }
             Shape::Tree(format) => {
                 let tree = self.tree(&inputs, format)?;
                 let (left_out, too_large) = (tree.left_out(), tree.too_large());
-                let omitted = Omitted { left_out, too_large, beyond: tree.beyond().cloned() };
+                let (beyond, lacking) = (tree.beyond().cloned(), tree.lacking());
+                let omitted = Omitted { left_out, too_large, beyond, lacking };
                 Ok((Box::new(TreeSpace::new(inputs, tree, self.weight)?), omitted))
             }
         }

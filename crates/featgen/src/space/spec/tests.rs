@@ -130,7 +130,7 @@ fn groups_and_trees_are_made_of_lists() {
 fn choices_are_made_by_name() {
     assert_eq!(choose("group-weight", &GROUP_WEIGHTS, "sqrt").unwrap(), GroupWeight::Sqrt);
     let said = choose("tree", &TREE_FORMATS, "cubes").unwrap_err().to_string();
-    assert_eq!(said, "tree: cubes is not one of auto, lists, parents, newick, paths");
+    assert_eq!(said, "tree: cubes is not one of auto, lists, parents, newick, paths, gmt");
     for choice in &TREE_FORMATS {
         assert!(choice.value.is_none_or(|format| format.name() == choice.name));
     }
