@@ -57,6 +57,8 @@ enum Rows {
     Npy(npy::Array),
     /// A store is mapped as a whole.
     Store(Box<Table>),
+    /// And so are genotypes.
+    Bed(Box<Table>),
 }
 
 impl Reader {
@@ -67,7 +69,9 @@ impl Reader {
 
     pub(crate) fn batches_of(&self, mut source: Source) -> Result<Batches> {
         let name = source.name().to_owned();
-        let rows = match source.format(self.label_column.is_some())? {
+        let format = source.format(self.label_column.is_some())?;
+        self.check_people(format)?;
+        let rows = match format {
             Format::Svmlight { labelled } => {
                 let options = self.svmlight_options(labelled, 0)?;
                 Rows::Svmlight(source, options)
@@ -75,10 +79,11 @@ impl Reader {
             Format::Csv { delimiter } => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
             Format::Npy => Rows::Npy(self.open_npy(source)?),
             Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
+            Format::Bed => Rows::Bed(Box::new(self.open_bed(source)?.0)),
         };
         let names = match &rows {
             Rows::Csv(table) => table.names(),
-            Rows::Store(table) => table.names.clone().unwrap_or_default(),
+            Rows::Store(table) | Rows::Bed(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) => Names::default(),
         };
         let labels = self.labels_file.as_deref().map(LabelFile::open).transpose()?;
@@ -106,7 +111,7 @@ impl Batches {
             Rows::Svmlight(..) => None,
             Rows::Csv(_) => Some(self.names.list().len() as u64),
             Rows::Npy(array) => Some(array.columns() as u64),
-            Rows::Store(table) => Some(table.columns.dimension()),
+            Rows::Store(table) | Rows::Bed(table) => Some(table.columns.dimension()),
         }
     }
 
@@ -144,7 +149,7 @@ impl Batches {
                 }
             }
             Rows::Npy(array) => array.for_each_batch(size, |columns| hand_on(columns, None, false))?,
-            Rows::Store(table) => hand_on(table.columns, table.labels, false)?,
+            Rows::Store(table) | Rows::Bed(table) => hand_on(table.columns, table.labels, false)?,
         }
         Ok(labelled.end()?)
     }
@@ -179,6 +184,11 @@ impl Batches {
                 array.for_each_batch(size, |columns| hand_on(Part::Dense(columns), None))?;
             }
             Rows::Store(_) => return Err(Error::input(name.as_str(), "this is a store already").into()),
+            Rows::Bed(_) => {
+                let reason =
+                    "genotypes are mapped and take less room as they are: there is nothing to convert";
+                return Err(Error::input(name.as_str(), reason).into());
+            }
         }
         Ok(labelled.end()?)
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 
 use super::limits::{self, Limit, Refused, Stored};
-use super::npy;
 use super::pausing::{Pausing, standard_input};
+use super::{npy, plink};
 use crate::data::store;
 use crate::error::{Error, Reason, Result, reserve};
 
@@ -52,6 +52,8 @@ pub(super) enum Format {
     Store,
     /// A NumPy array.
     Npy,
+    /// Genotypes of PLINK.
+    Bed,
     /// Lines of `label index:value ...`; whether the first line has a label.
     Svmlight { labelled: bool },
     /// Cells between delimiters, under a header.
@@ -181,6 +183,12 @@ impl Source {
         }
         if self.is_npy()? {
             return Ok(Format::Npy);
+        }
+        if self.head.starts_with(plink::MAGIC) {
+            return Ok(Format::Bed);
+        }
+        if self.plain.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "bed")) {
+            return Err(self.error("not genotypes of PLINK: such a .bed begins with the bytes 6c 1b 01"));
         }
         if self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff") {
             return Err(self.error("text in UTF-16: convert it to UTF-8"));
