@@ -34,10 +34,11 @@ pub struct Target {
 }
 
 /// All parsers.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "svmlight", run: svmlight },
     Target { name: "csv", run: csv },
     Target { name: "npy", run: npy },
+    Target { name: "plink", run: plink },
     Target { name: "store", run: store },
     Target { name: "model", run: model },
     Target { name: "checkpoint", run: checkpoint },
@@ -63,6 +64,11 @@ pub fn csv(bytes: &[u8]) {
 /// An array.
 pub fn npy(bytes: &[u8]) {
     fuzzing::npy(bytes);
+}
+
+/// Text beside genotypes.
+pub fn plink(bytes: &[u8]) {
+    fuzzing::plink(bytes);
 }
 
 /// A store as it is, with its checksums made right, and with its arrays where they would have to be.
