@@ -34,11 +34,12 @@ pub struct Target {
 }
 
 /// All parsers.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "svmlight", run: svmlight },
     Target { name: "csv", run: csv },
     Target { name: "npy", run: npy },
     Target { name: "mtx", run: mtx },
+    Target { name: "plink", run: plink },
     Target { name: "store", run: store },
     Target { name: "model", run: model },
     Target { name: "checkpoint", run: checkpoint },
@@ -70,6 +71,11 @@ pub fn npy(bytes: &[u8]) {
 /// A Matrix Market file.
 pub fn mtx(bytes: &[u8]) {
     fuzzing::mtx(bytes);
+}
+
+/// Text beside genotypes.
+pub fn plink(bytes: &[u8]) {
+    fuzzing::plink(bytes);
 }
 
 /// A store as it is, with its checksums made right, and with its arrays where they would have to be.

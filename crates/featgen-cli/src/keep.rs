@@ -5,16 +5,21 @@ use featgen::objective::Kept;
 use featgen::space::{self, Inputs};
 use featgen::{Error, Result};
 
-/// The columns of `list`: names, numbers from 1 or ranges of them, with commas between; or all that a file names after `@`.
+/// The covariates of genotypes, and the columns of `list`: names, numbers from 1 or ranges of them, with commas between; or all that a file names after `@`.
 pub(crate) fn kept(list: Option<&str>, data: &Dataset) -> Result<Kept> {
-    let ids = match list {
+    let mut ids = match list {
         None => Vec::new(),
         Some(list) => match list.strip_prefix('@') {
             Some(file) => space::read_features(file, &Inputs::new(data))?,
             None => listed(list, data)?,
         },
     };
-    Kept::new(&*data.columns, &data.names, &ids)
+    ids.extend(data.genotypes.iter().flat_map(|facts| &facts.covariates));
+    Kept::new(&*data.columns, &data.names, &ids).map_err(|error| match error {
+        // Whoever kept nothing by name is told of the table.
+        Error::Parameter { name: "keep", reason } if list.is_none() => Error::parameter("covar", reason),
+        other => other,
+    })
 }
 
 fn listed(list: &str, data: &Dataset) -> Result<Vec<u64>> {

@@ -26,7 +26,11 @@ pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
         let reason = format!("probabilities take a model trained with --loss {able}, not {}", model.loss);
         return Err(Error::parameter("output-kind", reason).into());
     }
-    let batches = args.input.reader(context).require_labels(false).batches(&args.data)?;
+    let mut reader = args.people.tell(args.input.reader(context).require_labels(false));
+    if let Some(genotypes) = model.genotypes() {
+        reader = reader.genotypes(genotypes);
+    }
+    let batches = reader.batches(&args.data)?;
     let (source, names) = (batches.source().to_owned(), batches.names().clone());
     let mut lacking = model.lacking(&names, batches.dimension());
     refuse_if_all(&lacking, &source, args)?;
@@ -53,7 +57,8 @@ pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
 fn inputs(args: &PredictArgs) -> Vec<(&'static str, &Path)> {
     let labels = args.input.labels().map(|file| ("labels", file));
     let offset = args.offset.as_deref().map(|file| ("the offset", file));
-    [("the model", &*args.model), ("the data", &*args.data)].into_iter().chain(labels).chain(offset).collect()
+    let files = [("the model", &*args.model), ("the data", &*args.data)];
+    files.into_iter().chain(labels).chain(offset).chain(args.people.files()).collect()
 }
 
 /// The model at the point of its path with as many features as are wanted, or the nearest below.

@@ -32,11 +32,21 @@ pub(crate) fn chosen<'a>(
     for (parameter, file) in args.space.files() {
         spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, &inputs)?))?;
     }
-    if let Some(file) = &args.grouping.groups {
+    if let Some(file) = args.grouping.file() {
         progress.doing(format!("reading {}", file.display()));
     }
+    let mut empty = 0;
+    if let Some((lists, without)) = args.grouping.positions(data.genotypes.as_ref())?
+        && let Some(grouping) = args.grouping.grouping(lists)?
+    {
+        (spec, empty) = (spec.with_groups(grouping)?, without);
+    }
     let Built { space, omitted } = spec.build(inputs, data.labels.weights())?;
-    Ok(Chosen { space, spec, notes: notes(&omitted, data) })
+    let mut notes = notes(&omitted, data);
+    if empty > 0 {
+        notes.push(format!("{} left out, without a variant in {}", plural(empty, "gene"), data.source));
+    }
+    Ok(Chosen { space, spec, notes })
 }
 
 /// How the columns are weighed, if they are to be, where features are chosen in that way.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use featgen::Context;
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
-use featgen::synth::{Grouped, Linear, Outcome, Products, Set, Truth};
+use featgen::synth::{Genome, Grouped, Linear, Outcome, Products, Set, Truth};
 
 use crate::args::{
-    GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
+    BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
 };
 use crate::convert;
 use crate::progress::Progress;
@@ -18,6 +18,7 @@ pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<u8> {
         SynthKind::Linear(args) => linear(args),
         SynthKind::Group(args) => group(args),
         SynthKind::Products(args) => products(args),
+        SynthKind::Bed(args) => bed(args),
     }
 }
 
@@ -75,6 +76,52 @@ fn products(args: &ProductsArgs) -> anyhow::Result<u8> {
     show_next(&files, relevant, "products", outcome, command)
 }
 
+fn bed(args: &BedArgs) -> anyhow::Result<u8> {
+    let &BedArgs { rows, test_rows, features, relevant, heritability, linkage, .. } = args;
+    let &BedArgs { missing, confounding, quantitative, seed, .. } = args;
+    let genome = Genome {
+        people: rows,
+        test_people: test_rows,
+        variants: features,
+        relevant,
+        heritability,
+        linkage,
+        missing,
+        confounding,
+        quantitative,
+        seed,
+    };
+    let prefix = args.output.as_path();
+    check_prefix(prefix)?;
+    let (train, test) = (Genome::files(prefix, Set::Train), Genome::files(prefix, Set::Test));
+    let (truth, covariates) = (Genome::truth(prefix), Genome::covariates(prefix));
+    let mut files = vec![("the truth", &*truth)];
+    files.extend(train.iter().map(|file| ("the training set", file.as_path())));
+    files.extend(test.iter().filter(|_| test_rows > 0).map(|file| ("the test set", file.as_path())));
+    files.extend((confounding > 0.0).then_some(("the covariates", &*covariates)));
+    crate::check_outputs(&[], &files)?;
+    let progress = Progress::new(None, &Context::new());
+    progress.doing("making genotypes");
+    genome.write(prefix)?;
+    progress.finish();
+
+    let mut command = vec![format!("featgen train {}", shown(&train[0]))];
+    command.extend((confounding > 0.0).then(|| format!("--covar {}", shown(&covariates))));
+    command.extend((test_rows > 0).then(|| format!("--test {}", shown(&test[0]))));
+    command.extend(quantitative.then(|| "--loss squared".to_owned()));
+    let files = Files { prefix, format: SynthFormat::Svm, test: test_rows > 0, groups: false };
+    show_next(&files, relevant, "variants", Outcome::Signs, command)
+}
+
+/// The names of files must begin with something.
+fn check_prefix(prefix: &Path) -> featgen::Result<()> {
+    if prefix.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+        let reason = "this is the name of a folder; the names of the files must begin with something";
+        return Err(featgen::Error::input(prefix.display().to_string().as_str(), reason));
+    }
+    Ok(())
+}
+
 /// Which files are written.
 struct Files<'a> {
     prefix: &'a Path,
@@ -96,10 +143,7 @@ impl<'a> Files<'a> {
 
     /// Whether all of them can be written: the work may take long.
     fn check(&self) -> featgen::Result<()> {
-        if self.prefix.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
-            let reason = "this is the name of a folder; the names of the files must begin with something";
-            return Err(featgen::Error::input(self.prefix.display().to_string().as_str(), reason));
-        }
+        check_prefix(self.prefix)?;
         let mut files = vec![("the truth", self.truth())];
         files.extend(self.groups.then(|| ("the groups", self.groups())));
         files.extend(self.of_set("train").into_iter().map(|file| ("the training set", file)));

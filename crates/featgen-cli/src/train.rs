@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use featgen::data::read::read_offsets;
+use featgen::data::read::{LeftOut, read_offsets};
 use featgen::data::{Columns, Dataset, Except, Labels, store};
 use featgen::{Context, Error, Machine, Model};
 
@@ -53,6 +53,7 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
     let model = chosen.describe(model).with_scaling(args.learning.scaling());
+    let model = model.with_genotypes(train.genotypes.as_ref());
     let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
     progress.finish();
 
@@ -75,6 +76,7 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
         predict::notes(&model, &test.source, known, &predict::lacking_in(&model, test), args.talk.quiet);
     }
     if !args.talk.quiet {
+        [Some(&train), test.as_ref()].into_iter().flatten().for_each(left_out);
         chosen.notes.iter().for_each(|note| crate::note(format_args!("note: {note}")));
         notes(args, &machine, &model);
     }
@@ -91,10 +93,15 @@ fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
         ("names", args.names.as_deref()),
         ("the test data", args.test.as_deref()),
         ("test labels", args.test_labels.as_deref()),
-        ("groups", args.learning.grouping.groups.as_deref()),
+        ("groups", args.learning.grouping.file()),
     ];
     let of_space = args.learning.space.files().map(|(parameter, file)| (parameter.help, file));
-    files.into_iter().filter_map(|(what, file)| Some((what, file?))).chain(of_space).collect()
+    files
+        .into_iter()
+        .filter_map(|(what, file)| Some((what, file?)))
+        .chain(of_space)
+        .chain(args.people.files())
+        .collect()
 }
 
 /// What is written.
@@ -108,10 +115,11 @@ fn is_read(path: &Path) -> bool {
     if path == Path::new("-") {
         return true;
     }
-    let Ok(mut file) = File::open(path) else { return false };
-    let mut head = [0; 8];
-    let begins = file.read_exact(&mut head).is_ok();
-    !(begins && (head.starts_with(b"\x93NUMPY") || store::is_store(path)))
+    let Ok(file) = File::open(path) else { return false };
+    let mut head = Vec::new();
+    let begins = file.take(8).read_to_end(&mut head).is_ok();
+    let mapped = [&b"\x93NUMPY"[..], b"\x6c\x1b"].iter().any(|magic| head.starts_with(magic));
+    !(begins && (mapped || store::is_store(path)))
 }
 
 /// The training and the test data; both before the work begins, so that mistakes are found early.
@@ -133,7 +141,7 @@ fn read(
         let reason = "these data would be read into memory; `featgen convert` makes a store of them first";
         return Err(Error::parameter("memory", reason).into());
     }
-    let mut reader = args.input.reader(context);
+    let mut reader = args.people.tell(args.input.reader(context));
     if let Some(file) = &args.names {
         reader = reader.names_file(file);
     }
@@ -144,7 +152,12 @@ fn read(
     let train = reader.read(&args.data)?;
     let read_test = |path| {
         progress.doing(format!("reading {}", Path::display(path)));
-        args.input.reader_with_labels(args.test_labels.as_ref(), context).read(path)
+        let mut reader = args.input.reader_with_labels(args.test_labels.as_ref(), context);
+        // Of other people: variants mean what they mean in training, and tables about people are about all of them.
+        if let Some(genotypes) = &train.genotypes {
+            reader = args.people.tell(reader).genotypes(genotypes.genotypes(&train.names));
+        }
+        reader.read(path)
     };
     let test = args.test.as_deref().map(read_test).transpose()?;
     Ok((train, test))
@@ -156,6 +169,26 @@ fn with_source(error: Error, source: &str) -> Error {
         Error::Data(reason) => Error::input(source, reason),
         Error::GivenUp(reason) => Error::input(source, reason),
         other => other,
+    }
+}
+
+/// Who of the people in a file is no instance.
+fn left_out(data: &Dataset) {
+    let Some(LeftOut { phenotype, covariates, of }) = data.genotypes.as_ref().map(|facts| facts.left_out)
+    else {
+        return;
+    };
+    let why =
+        [(phenotype, "whose phenotype is not known"), (covariates, "of whom not all covariates are known")];
+    let why: Vec<String> =
+        why.iter().filter(|(k, _)| *k > 0).map(|(k, why)| format!("{} {why}", count(*k as u64))).collect();
+    if !why.is_empty() {
+        let (left, of) = (count((phenotype + covariates) as u64), count(of as u64));
+        crate::note(format_args!(
+            "note: {}: {left} of {of} people left out: {}",
+            data.source,
+            why.join(", ")
+        ));
     }
 }
 

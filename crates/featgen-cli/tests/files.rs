@@ -171,9 +171,19 @@ fn the_page_describes_every_key_of_models_and_reports() {
             qualities.push((format!("predict {data}"), parse(&quality)));
         }
     }
+    // Names of variants are not those of the data above.
+    run(folder, "synth bed -o toy --rows 60 --test-rows 0 --features 60 --relevant 2");
+    std::fs::write(folder.join("genes.txt"), "abc 1 1 90000\n").unwrap();
+    for arguments in ["--windows 50kb", "--genes genes.txt", ""] {
+        let arguments = format!("toy.train.bed --features 1 {arguments}");
+        let report = run(folder, &format!("train {arguments} -q --json -o model.json"));
+        reports.push((arguments.clone(), serde_json::from_slice(&report).unwrap()));
+        let file = std::fs::read(folder.join("model.json")).unwrap();
+        models.push((arguments, serde_json::from_slice(&file).unwrap()));
+    }
     // What only the library and Python say.
     let lists = vec![GivenGroup { name: Some("a".into()), features: vec![0, 3] }];
-    let groups = GivenGroups { file: None, format: None, lists, singletons: false };
+    let groups = GivenGroups { lists, ..GivenGroups::default() };
     let model = Model::load(folder.join("model.json")).unwrap().with_description(Some(groups), None);
     let model = Model { classes_are_text: true, ..model };
     let text = model.to_json();

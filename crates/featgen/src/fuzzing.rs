@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use crate::context::Context;
 use crate::data::read::lists::{LabelFile, read_names, read_weights};
-use crate::data::read::{Reader, Source};
+use crate::data::read::{Reader, Source, text_from_bytes};
 use crate::data::store::Store;
 use crate::data::{Columns, Dataset, Names};
 use crate::error::Result;
@@ -126,6 +126,11 @@ pub fn mtx(bytes: &[u8]) {
     for transpose in [false, true] {
         let _ = both_ways(&reader().transpose(transpose), bytes);
     }
+}
+
+/// Variants, people, tables about people, or genes: text beside genotypes.
+pub fn plink(bytes: &[u8]) {
+    let _ = text_from_bytes(bytes);
 }
 
 /// A store whose checksums are right.

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use featgen::data::{Column, Columns, Dense, Except, Float, Layout, RowBlocks, Sparse, Values};
+use featgen::data::{
+    Column, Columns, Dense, Except, Float, Genotypes, Joined, Layout, Outputs, RowBlocks, Sparse, Values,
+};
 use proptest::prelude::*;
 
 /// A matrix by rows, its columns' ids, and vectors to multiply with, one after the other.
@@ -182,8 +184,46 @@ fn same_dots(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseEr
             prop_assert!((found - terms().sum::<f64>()).abs() <= tolerance, "squares of {}, output {}", j, k);
         }
     }
+    same_gains(storage, expected, &whole)?;
+    same_moments(storage, expected)?;
     if let Some(blocks) = storage.by_blocks() {
         same_blocks(blocks, storage, &expected.v, &whole.concat())?;
+    }
+    Ok(())
+}
+
+/// What gains are made of are the sums that would be asked for one by one.
+fn same_gains(storage: &dyn Columns, expected: &Example, whole: &[Vec<u64>]) -> Result<(), TestCaseError> {
+    let (n, rows) = (storage.len(), expected.rows);
+    for range in [0..n, n / 3..n] {
+        let mut out = vec![f64::NAN; 6 * range.len()];
+        storage.gain_dots(range.clone(), &Outputs::new(&expected.v[..4 * rows], rows), &mut out);
+        let (dots, squares) = out.split_at(4 * range.len());
+        let found: Vec<u64> = dots.iter().map(|sum| sum.to_bits()).collect();
+        let alone: Vec<u64> = whole[..4].iter().flat_map(|sums| sums[range.clone()].to_vec()).collect();
+        prop_assert_eq!(found, alone, "columns {:?}", range);
+        let mut apart = vec![f64::NAN; squares.len()];
+        storage.square_dots(range, &expected.v[2 * rows..4 * rows], &mut apart);
+        for (a, b) in squares.iter().zip(&apart) {
+            prop_assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{} {}", a, b);
+        }
+    }
+    Ok(())
+}
+
+fn same_moments(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseError> {
+    let weights: Vec<f64> = expected.v[..expected.rows].iter().map(|v| v.abs()).collect();
+    let range = storage.len() / 3..storage.len();
+    let moments = storage.moments(range.clone(), &weights);
+    prop_assert_eq!(moments.len(), range.len());
+    for (j, found) in range.zip(moments) {
+        let column = expected.column(j);
+        let sum: f64 = column.iter().zip(&weights).map(|(x, w)| x * w).sum();
+        let square: f64 = column.iter().zip(&weights).map(|(x, w)| x * x * w).sum();
+        prop_assert!((found.sum - sum).abs() <= 1e-11 * (1.0 + sum.abs()), "{} {}", found.sum, sum);
+        prop_assert!((found.square - square).abs() <= 1e-11 * (1.0 + square), "{} {}", found.square, square);
+        prop_assert_eq!(found.nonzeros as usize, column.iter().filter(|x| **x != 0.0).count());
+        prop_assert_eq!(found.largest, column.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
     }
     Ok(())
 }
@@ -244,6 +284,118 @@ proptest! {
         }
         keeps_contracts(&ByBlocks(example.dense(|x| x, Layout::RowMajor)), &example)?;
     }
+}
+
+/// Codes of genotypes of some people, of whom some are instances; the last variant has more than one value.
+#[derive(Debug, Clone)]
+struct Codes {
+    people: usize,
+    kept: Vec<u32>,
+    columns: Vec<Vec<u8>>,
+    v: Vec<f64>,
+}
+
+impl Codes {
+    fn packed(&self) -> Vec<u8> {
+        let column = |codes: &Vec<u8>| -> Vec<u8> {
+            let byte = |four: &[u8]| four.iter().rev().fold(0, |byte, code| byte << 2 | code);
+            codes.chunks(4).map(byte).collect()
+        };
+        self.columns.iter().flat_map(column).collect()
+    }
+
+    /// What the instances have, one by one: variants with one value are not there.
+    fn example(&self) -> Example {
+        let columns: Vec<Option<Vec<f64>>> = self.columns.iter().map(|codes| self.decoded(codes)).collect();
+        let there = |id: &u64| columns[*id as usize].is_some();
+        let ids: Vec<u64> = (0..columns.len() as u64).filter(there).collect();
+        let row = |i: usize| columns.iter().flatten().map(move |column| column[i]);
+        let values = (0..self.kept.len()).flat_map(row).collect();
+        Example { rows: self.kept.len(), ids, values, v: self.v.clone() }
+    }
+
+    fn decoded(&self, codes: &[u8]) -> Option<Vec<f64>> {
+        let dosage = |code: u8| [Some(2.0), None, Some(1.0), Some(0.0)][usize::from(code)];
+        let values: Vec<Option<f64>> = self.kept.iter().map(|&i| dosage(codes[i as usize])).collect();
+        let known: Vec<f64> = values.iter().flatten().copied().collect();
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        let varies = known.iter().any(|x| *x != known[0]);
+        varies.then(|| values.into_iter().map(|x| x.unwrap_or(mean)).collect())
+    }
+}
+
+fn genotypes() -> impl Strategy<Value = Codes> {
+    (2usize..150, 1usize..9, 0.0..1.0f64).prop_flat_map(|(people, variants, missing)| {
+        let code = prop_oneof![1 + (missing * 10.0) as u32 => Just(1u8), 3 => Just(0u8), 3 => Just(2u8), 4 => Just(3u8)];
+        let column = prop_oneof![5 => proptest::collection::vec(code, people), 1 => Just(vec![2; people])];
+        let columns = proptest::collection::vec(column, variants);
+        let kept = proptest::collection::btree_set(0..people as u32, 2..=people);
+        let kept = prop_oneof![Just((0..people as u32).collect()), kept];
+        let v = proptest::collection::vec(prop_oneof![1 => Just(0.0), 4 => -1.0..1.0], OUTPUTS * people);
+        (columns, kept, v).prop_map(move |(mut columns, kept, mut v)| {
+            let kept: Vec<u32> = kept.into_iter().collect();
+            let last = columns.last_mut().unwrap();
+            (last[kept[0] as usize], last[kept[1] as usize]) = (0, 3);
+            v.truncate(OUTPUTS * kept.len());
+            Codes { people, kept, columns, v }
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn genotypes_of_two_bits(codes in genotypes()) {
+        let kept = (codes.kept.len() < codes.people).then(|| codes.kept.clone());
+        let stored = || Genotypes::new(codes.packed(), codes.people, codes.columns.len(), kept.clone(), None).unwrap();
+        let example = codes.example();
+        keeps_contracts(&stored(), &example)?;
+        // Whatever stands in the bits that belong to nobody.
+        let (mut packed, stride) = (codes.packed(), codes.people.div_ceil(4));
+        let filled = 2 * (codes.people - 4 * (stride - 1)) as u32;
+        packed.iter_mut().skip(stride - 1).step_by(stride).for_each(|byte| *byte |= (0xff_u32 << filled) as u8);
+        let odd = Genotypes::new(packed, codes.people, codes.columns.len(), kept.clone(), None).unwrap();
+        keeps_contract(&odd, &example)?;
+        // Beside other columns.
+        let ages = Dense::new(codes.v[..2 * example.rows].to_vec(), example.rows, 2, Layout::ColumnMajor).unwrap();
+        let joined = Joined::new(Box::new(stored()), Box::new(ages)).unwrap();
+        let first = codes.columns.len() as u64;
+        let row = |i: usize| (0..example.ids.len()).map(move |j| (i, j));
+        let both = |i: usize| {
+            row(i).map(|(i, j)| example.value(i, j)).chain([0, 1].map(|k| codes.v[k * example.rows + i]))
+        };
+        let values = (0..example.rows).flat_map(both).collect();
+        let ids = example.ids.iter().copied().chain([first, first + 1]).collect();
+        keeps_contracts(&joined, &Example { rows: example.rows, ids, values, v: codes.v.clone() })?;
+    }
+}
+
+/// More people than are looked at together: several blocks, and many who are missing or few.
+#[test]
+fn genotypes_of_many_people() {
+    for (people, part) in [(2048, 3), (2049, 0), (5000, 1000), (4100, 2)] {
+        let code = |i: usize, j: usize| match (i * i + 31 * i * j + j) % 97 {
+            k if k < part.min(40) || part > 40 && (i + j).is_multiple_of(part) => 1,
+            k => [0, 2, 3, 3, 2][k % 5],
+        };
+        let columns: Vec<Vec<u8>> = (0..40).map(|j| (0..people).map(|i| code(i, j)).collect()).collect();
+        let kept: Vec<u32> = (0..people as u32).filter(|i| part != 2 || i % 7 != 0).collect();
+        let v = (0..OUTPUTS * kept.len()).map(|i| (i as f64 * 0.7).cos()).collect();
+        let codes = Codes { people, kept: kept.clone(), columns, v };
+        let stored = Genotypes::new(codes.packed(), people, 40, Some(kept), None).unwrap();
+        keeps_contract(&stored, &codes.example()).unwrap();
+    }
+}
+
+#[test]
+fn genotypes_that_do_not_fit_are_refused() {
+    let refused = |bytes: usize, people, variants, kept| {
+        Genotypes::new(vec![0; bytes], people, variants, kept, None).is_err()
+    };
+    assert!(!refused(6, 7, 3, None));
+    assert!(refused(5, 7, 3, None), "a byte too few");
+    assert!(refused(7, 7, 3, None), "a byte too many");
+    assert!(refused(6, 7, 3, Some(vec![0, 7])), "a person who is not there");
+    assert!(refused(6, 7, 3, Some(vec![3, 2])), "people out of order");
 }
 
 /// Longer and wider than what is read at a time, in every direction.

@@ -116,6 +116,7 @@ fn predictions_follow_from_the_raw_values() {
                 labels: problem.labels(),
                 names: Default::default(),
                 source: "test".into(),
+                genotypes: None,
             };
             let decision = loaded.decision(&data).unwrap();
             let scores = loaded.scores(&decision, &loaded.truth(&data.labels).unwrap());

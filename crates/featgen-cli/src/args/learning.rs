@@ -144,7 +144,7 @@ impl LearningArgs {
     /// The space that is to be searched, without what must be looked up in the data.
     pub(crate) fn spec(&self) -> Result<SpaceSpec, Error> {
         let spec = self.space.spec()?;
-        match self.grouping.grouping()? {
+        match self.grouping.grouping(Vec::new())? {
             Some(grouping) => spec.with_groups(grouping),
             None => Ok(spec),
         }

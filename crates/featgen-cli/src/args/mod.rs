@@ -6,6 +6,7 @@ mod described;
 mod input;
 mod inspect;
 mod learning;
+mod people;
 mod predict;
 mod space;
 mod synth;
@@ -18,10 +19,11 @@ pub(crate) use demo::DemoArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use learning::LearningArgs;
+pub(crate) use people::PeopleArgs;
 pub(crate) use predict::{OutputKind, PredictArgs};
 pub(crate) use space::{GroupingArgs, SpaceArgs};
 pub(crate) use synth::{
-    GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
+    BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
 };
 pub(crate) use train::TrainArgs;
 
@@ -42,7 +44,8 @@ Quick start:
   featgen predict model.json new.svm                    classify new data with them
 
 Input is recognised by its content: svmlight/LIBSVM text, plain or compressed by gzip or zstd; CSV with a header \
-(name the label's column with --label); NumPy .npy (give the labels with --labels). `-` is standard input.
+(name the label's column with --label); NumPy .npy (give the labels with --labels); PLINK .bed, with .bim and .fam beside it (--pheno, --covar). `-` is \
+standard input.
 
 Files that are written appear whole or not at all and never take the place of an input. One that is replaced keeps its \
 permissions; a symbolic link is followed, even to a file that is not there yet, and stays.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::InputArgs;
+use super::{InputArgs, PeopleArgs};
 
 /// Classify data with a saved model.
 ///
@@ -20,6 +20,9 @@ use super::InputArgs;
 /// that the data lack count as 0, and a note says so, even with -q if they are half of the model's features or more. If all
 /// are lacking, that is an error, unless --missing-ok is given. In svmlight text, where absent means 0, they lack if none of
 /// them stands in any line, which is known at the end.
+///
+/// Variants of a .bed are found by their names, and count the allele that counted in training, whichever comes first; one whose
+/// alleles are others is an error. A missing genotype has the mean of the people who were trained on.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -54,6 +57,9 @@ pub(crate) struct PredictArgs {
 
     #[command(flatten)]
     pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) people: PeopleArgs,
 
     /// Predict even if the data have none of the features that the model looks at
     #[arg(long, help_heading = "Input")]

@@ -1,11 +1,14 @@
 //! Which features the user wants to choose from. The spaces and their options are those that the library describes.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use featgen::Result;
+use featgen::data::read::{Genotyped, Region};
+use featgen::model::GivenGroup;
 use featgen::space::SpaceSpec;
 use featgen::space::spec::{self, GroupSource, Grouping, Kind, Parameter, Range, Shape};
+use featgen::{Error, Result};
 
 use super::described::one_of;
 
@@ -107,8 +110,20 @@ pub(crate) struct GroupingArgs {
     /// colons take quotes: `"DNA repair": "gene 1" 5-9`. In a .gmt file, `name TAB description TAB gene TAB gene ...`, genes
     /// that the data lack are skipped. Groups may overlap: a feature's weight is then the sum over its groups. --features and
     /// --budget count groups.
-    #[arg(long, value_name = "FILE", help_heading = "Groups")]
+    #[arg(long, value_name = "FILE", group = "grouped", help_heading = "Groups")]
     pub(crate) groups: Option<PathBuf>,
+
+    /// Select windows of variants: all that lie in the same so many bases of a chromosome, such as 100kb
+    ///
+    /// For a .bed. A window is called by what it spans: `1:100000-200000`.
+    #[arg(long, value_name = "BASES", group = "grouped", help_heading = "Groups")]
+    windows: Option<Bases>,
+
+    /// Select genes: one a line, `name chromosome first last`, with the variants that lie in it
+    ///
+    /// For a .bed. Genes may overlap.
+    #[arg(long, value_name = "FILE", group = "grouped", help_heading = "Groups")]
+    genes: Option<PathBuf>,
 
     /// The groups form a tree: any two are disjoint or one holds the other
     ///
@@ -120,27 +135,95 @@ pub(crate) struct GroupingArgs {
     tree: Option<String>,
 
     /// How much a group's size counts against it
-    #[arg(long, value_name = "WEIGHT", requires = "groups", default_value = "none",
+    #[arg(long, value_name = "WEIGHT", requires = "grouped", default_value = "none",
           value_parser = one_of(spec::GROUP_WEIGHTS.iter().map(|c| (c.name, c.help))), help_heading = "Groups")]
     group_weight: String,
 
     /// Make every feature that is in no group a group of its own, instead of leaving it out
-    #[arg(long, requires = "groups", help_heading = "Groups")]
+    #[arg(long, requires = "grouped", help_heading = "Groups")]
     singletons: bool,
 }
 
 impl GroupingArgs {
-    /// The groups, if any were asked for.
-    pub(crate) fn grouping(&self) -> Result<Option<Grouping>> {
-        let Some(file) = &self.groups else { return Ok(None) };
+    /// The file that holds groups, or genes.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.groups.as_deref().or(self.genes.as_deref())
+    }
+
+    /// The groups that lie in the positions of these variants, if that was asked for, and how many genes have none.
+    pub(crate) fn positions(&self, data: Option<&Genotyped>) -> Result<Option<(Vec<GivenGroup>, usize)>> {
+        let name = match (&self.windows, &self.genes) {
+            (Some(_), _) => "windows",
+            (None, Some(_)) => "genes",
+            (None, None) => return Ok(None),
+        };
+        let Some(Genotyped { variants, .. }) = data else {
+            return Err(Error::parameter(name, "only the variants of a .bed have positions"));
+        };
+        let (regions, empty) = match (&self.windows, &self.genes) {
+            (_, Some(file)) => variants.genes(file)?,
+            (windows, None) => (variants.windows(windows.map_or(0, |bases| bases.0))?, 0),
+        };
+        let group = |region: Region| GivenGroup { name: Some(region.name), features: region.variants };
+        Ok(Some((regions.into_iter().map(group).collect(), empty)))
+    }
+
+    /// The groups, if any were asked for; `lists` are those that lie in positions, once the data are known.
+    pub(crate) fn grouping(&self, lists: Vec<GivenGroup>) -> Result<Option<Grouping>> {
+        let source = match (&self.groups, &self.windows, &self.genes) {
+            (Some(file), ..) => GroupSource::File(file.clone()),
+            (None, None, None) => return Ok(None),
+            (None, windows, genes) => {
+                GroupSource::Positions { windows: windows.map(|bases| bases.0), genes: genes.clone(), lists }
+            }
+        };
         let tree = self.tree.as_deref();
         Ok(Some(Grouping {
-            source: GroupSource::File(file.clone()),
+            source,
             shape: tree.map_or(Ok(Shape::Any), |name| {
                 spec::choose("tree", &spec::TREE_FORMATS, name).map(Shape::Tree)
             })?,
             weight: spec::choose("group-weight", &spec::GROUP_WEIGHTS, &self.group_weight)?,
             singletons: self.singletons,
         }))
+    }
+}
+
+/// A number of bases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bases(u64);
+
+impl FromStr for Bases {
+    type Err = String;
+
+    /// `5000`, `100kb` or `1.5Mb`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no number of bases: write 5000, 100kb or 2Mb");
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let unit = match unit.trim().to_ascii_lowercase().as_str() {
+            "" | "b" | "bp" => 1.0,
+            "k" | "kb" => 1e3,
+            "m" | "mb" => 1e6,
+            _ => return Err(wrong()),
+        };
+        let bases = number.parse::<f64>().map_err(|_| wrong())? * unit;
+        if (1.0..=1e15).contains(&bases) { Ok(Self(bases as u64)) } else { Err(wrong()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bases;
+
+    #[test]
+    fn bases_are_written_as_people_do() {
+        let bases = |text: &str| text.parse::<Bases>().map(|bases| bases.0);
+        assert_eq!(bases("5000"), Ok(5000));
+        assert_eq!(bases("100kb"), Ok(100_000));
+        assert_eq!(bases("1.5 Mb"), Ok(1_500_000));
+        for wrong in ["", "kb", "0", "-3", "3x", "1e30mb", "0.1"] {
+            assert!(bases(wrong).is_err(), "{wrong}");
+        }
     }
 }

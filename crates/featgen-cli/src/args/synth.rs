@@ -13,7 +13,8 @@ Examples:
   featgen synth linear -o big --features 1000000 --density 0.001
   featgen synth linear -o times --outcome times
   featgen synth group -o toy --rows 1000 --features 5000 --relevant 20
-  featgen synth products -o toy --rows 5000 --features 20000 --relevant 5")]
+  featgen synth products -o toy --rows 5000 --features 20000 --relevant 5
+  featgen synth bed -o toy --rows 2000 --features 50000 --confounding 1")]
 pub(crate) struct SynthArgs {
     #[command(subcommand)]
     pub(crate) kind: SynthKind,
@@ -24,6 +25,7 @@ pub(crate) enum SynthKind {
     Linear(LinearArgs),
     Group(GroupArgs),
     Products(ProductsArgs),
+    Bed(BedArgs),
 }
 
 /// Two classes apart by a linear rule on a few of many normal features.
@@ -159,6 +161,71 @@ pub(crate) struct ProductsArgs {
 
     #[command(flatten)]
     pub(crate) outcome: OutcomeArgs,
+}
+
+/// Genotypes of people, and a trait that a few variants decide: PLINK files.
+///
+/// Counted alleles have frequencies from 0.05 to 0.5, the same in blocks of 20 variants, which are linked. The trait is the sum
+/// of the relevant genotypes, weighed so that together they explain --heritability of its variance, and noise; cases are the
+/// people in whom it is above 0. With --confounding there are two populations that differ in the trait, and in the frequencies
+/// of a fifth of the blocks: all these look relevant unless the population is kept as a covariate. The same seed makes the same
+/// data on every machine.
+#[derive(Args)]
+#[command(after_help = "\
+Files (and the same with `test` for `train`):
+  PREFIX.train.bed, .bim, .fam  genotypes, variants, people with their trait
+  PREFIX.covar.txt              `FID IID population age` of all people, with --confounding
+  PREFIX.truth.txt              `VARIANT WEIGHT` a line for the relevant variants
+
+Files are written as they are made: they may be larger than memory.
+
+Examples:
+  featgen synth bed -o toy --rows 2000 --features 50000 --confounding 1
+  featgen synth bed -o wide --rows 10000 --test-rows 0 --features 500000 --quantitative")]
+pub(crate) struct BedArgs {
+    /// What the names of the files begin with
+    #[arg(short, long, value_name = "PREFIX")]
+    pub(crate) output: PathBuf,
+
+    /// People to learn from
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    pub(crate) rows: usize,
+
+    /// More people to test on; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) test_rows: usize,
+
+    /// Variants
+    #[arg(long, value_name = "M", default_value_t = 20_000)]
+    pub(crate) features: usize,
+
+    /// Variants that decide the trait
+    #[arg(long, value_name = "K", default_value_t = 10)]
+    pub(crate) relevant: usize,
+
+    /// The part of the trait's variance that they explain
+    #[arg(long, value_name = "P", default_value_t = 0.5, allow_negative_numbers = true)]
+    pub(crate) heritability: f64,
+
+    /// How strongly a variant follows the one before
+    #[arg(long, value_name = "P", default_value_t = 0.5, allow_negative_numbers = true)]
+    pub(crate) linkage: f64,
+
+    /// The part of the genotypes that are missing
+    #[arg(long, value_name = "P", default_value_t = 0.002, allow_negative_numbers = true)]
+    pub(crate) missing: f64,
+
+    /// How far two populations are from their middle in the trait, in its standard deviations; 0 for one population
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub(crate) confounding: f64,
+
+    /// A trait that is a number, rather than cases (2) and controls (1)
+    #[arg(long)]
+    pub(crate) quantitative: bool,
+
+    /// What makes the random numbers differ
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArgs, LearningArgs, Size, TalkArgs};
+use super::{InputArgs, LearningArgs, PeopleArgs, Size, TalkArgs};
 
 /// Select features, fit a model, and show what was selected.
 #[derive(Args)]
@@ -17,6 +17,7 @@ Examples:
   featgen train x.mtx --transpose --labels y.txt        columns are instances, as of 10x Genomics
   featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
   featgen train genes.csv --label sick --groups pathways.gmt --features 5
+  featgen train x.bed --pheno traits.txt --label bmi --covar pcs.txt --loss squared --features 20
   featgen train words.svm --space products --degree 3   words, pairs and triples of them
   featgen train huge.svm --checkpoint run.ckpt -o m.json if it is ended, the same again goes on
 
@@ -31,6 +32,9 @@ pub(crate) struct TrainArgs {
 
     #[command(flatten)]
     pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) people: PeopleArgs,
 
     /// One weight an instance, one a line: how much each counts
     #[arg(long, value_name = "FILE", help_heading = "Input")]
@@ -51,7 +55,7 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
 
-    /// Bound on memory, such as 1GB, for data that are mapped: a store, or a plain .npy
+    /// Bound on memory, such as 1GB, for data that are mapped: a store, a plain .npy or a .bed
     ///
     /// A run that would need more is refused before it begins. Pages of mapped data are not counted: the system gives and
     /// takes them as it likes.

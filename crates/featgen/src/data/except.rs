@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::pieces::Pieces;
-use super::{Column, ColumnView, Columns, GoOn, Outputs, RowBlocks, largest_of_visited};
+use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, largest_of_visited};
 use crate::error::Result;
 
 /// A storage without some of its columns. The others keep their ids, and everything they are computed from their bits.
@@ -102,6 +102,17 @@ impl Columns for Except<'_> {
         }
     }
 
+    fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        for piece in self.pieces(range) {
+            pieces.next(piece, |piece, out| self.columns.gain_dots(piece, both, out));
+        }
+    }
+
+    fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
+        self.pieces(range).flat_map(|piece| self.columns.moments(piece, weights)).collect()
+    }
+
     fn by_blocks(&self) -> Option<&dyn RowBlocks> {
         self.columns.by_blocks().map(|_| self as &dyn RowBlocks)
     }
@@ -120,6 +131,10 @@ impl Columns for Except<'_> {
 
     fn visit_bytes(&self) -> u64 {
         self.columns.visit_bytes()
+    }
+
+    fn laid_bytes(&self, outputs: usize) -> u64 {
+        self.columns.laid_bytes(outputs)
     }
 
     fn filled(&self, position: usize) -> usize {

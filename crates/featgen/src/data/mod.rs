@@ -7,7 +7,10 @@ mod bins;
 pub(crate) mod build;
 mod dense;
 mod except;
+pub mod genotypes;
+mod joined;
 mod mapped;
+mod moments;
 mod outputs;
 mod pieces;
 pub mod read;
@@ -25,7 +28,10 @@ use rayon::prelude::*;
 pub use bins::{Bins, Lanes};
 pub use dense::{Dense, Float, Layout};
 pub use except::Except;
+pub use genotypes::Genotypes;
+pub use joined::Joined;
 pub use mapped::{explain_cut_files, remove_if_cut};
+pub use moments::Moments;
 pub use outputs::Outputs;
 pub(crate) use outputs::Tile;
 pub use sparse::{Sparse, SparseView, Values, ValuesView};
@@ -98,6 +104,13 @@ pub trait Columns: Send + Sync {
         gain_dots_apart(self, range, both, out);
     }
 
+    /// What the values of every column of `range` add up to, where every instance counts as often as `weights` say.
+    fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
+        let mut moments = Vec::with_capacity(range.len());
+        self.visit(range, &mut |_, column| moments.push(Moments::of(&column, weights)));
+        moments
+    }
+
     /// The same data by blocks of rows, where these must be read before any other: of data by rows that may be larger than memory.
     fn by_blocks(&self) -> Option<&dyn RowBlocks> {
         None
@@ -114,6 +127,11 @@ pub trait Columns: Send + Sync {
     /// Bytes that one visit holds copies in, if columns cannot be shown where they lie.
     fn visit_bytes(&self) -> u64 {
         0
+    }
+
+    /// Bytes of what is made, once, of the vectors of so many outputs: see [`dots_with`](Columns::dots_with).
+    fn laid_bytes(&self, outputs: usize) -> u64 {
+        Outputs::bytes(self.rows(), outputs)
     }
 
     /// At most so many values of the column at `position` are not 0.
@@ -294,6 +312,8 @@ pub struct Dataset {
     pub names: Names,
     /// Where the data came from, for messages.
     pub source: String,
+    /// Of genotypes, what is known of variants and people.
+    pub genotypes: Option<read::Genotyped>,
 }
 
 /// What features are called.

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use super::genotypes::Fixed;
+
 /// Outputs whose numbers lie side by side: what a vector instruction takes, and half of what a cache brings at once.
 pub(crate) const TOGETHER: usize = 4;
 
@@ -16,12 +18,13 @@ pub struct Outputs<'a> {
     v: &'a [f64],
     rows: usize,
     tiles: OnceLock<Vec<Tile>>,
+    fixed: OnceLock<Vec<Fixed>>,
 }
 
 impl<'a> Outputs<'a> {
     /// Of vectors of so many rows.
     pub fn new(v: &'a [f64], rows: usize) -> Self {
-        Self { v, rows, tiles: OnceLock::new() }
+        Self { v, rows, tiles: OnceLock::new(), fixed: OnceLock::new() }
     }
 
     /// The vectors, one after the other.
@@ -42,6 +45,11 @@ impl<'a> Outputs<'a> {
             tiles
         };
         self.tiles.get_or_init(lay).chunks_exact(rows)
+    }
+
+    /// The vectors as whole numbers, as the storage that sums up with those makes them.
+    pub(super) fn fixed(&self, lay: impl FnOnce(&[f64]) -> Vec<Fixed>) -> &[Fixed] {
+        self.fixed.get_or_init(|| lay(self.v))
     }
 
     /// Bytes of all tiles.

@@ -150,6 +150,7 @@ mod tests {
             labels: Labels::from_text(["-1", "+1", "-1"]),
             names: Names::default(),
             source: "small".into(),
+            genotypes: None,
         }
     }
 

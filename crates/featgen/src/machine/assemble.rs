@@ -35,7 +35,7 @@ impl Run<'_> {
             terms.iter().flat_map(|term| term.feature.inputs()).chain(kept_ids).copied().collect();
         used.sort_unstable();
         used.dedup();
-        let named = |id: u64| NamedInput { id, name: data.input_name(id) };
+        let named = |id: u64| NamedInput { id, name: data.input_name(id), genotype: None };
         let loss = self.fitting.machine.loss_in_use();
         let has_classes = loss.output() == Output::Classes;
         let classes = if has_classes { self.fitting.labels.classes().to_vec() } else { Vec::new() };

@@ -113,6 +113,13 @@ impl Model {
                 return refuse(what, x);
             }
         }
+        for input in &self.inputs {
+            if let Some(mean) =
+                input.genotype.as_ref().map(|genotype| genotype.mean).filter(|x| !x.is_finite())
+            {
+                return refuse(format!("mean of {}", input.name), mean);
+            }
+        }
         for group in &self.groups {
             if let Some(&x) = group.range.iter().flatten().find(|x| !x.is_finite()) {
                 return refuse(format!("range of {}", group.name), x);

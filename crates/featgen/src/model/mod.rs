@@ -11,7 +11,7 @@ mod proof;
 mod scores;
 mod unscaled;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,8 @@ pub use predict::{Decisions, Predictor};
 pub use proof::Proof;
 pub use scores::{Scores, Tally, Truth};
 
+use crate::data::genotypes::Genotype;
+use crate::data::read::Genotyped;
 use crate::feature::Feature;
 use crate::machine::{Select, Stop};
 use crate::objective::Output;
@@ -104,6 +106,9 @@ pub struct NamedInput {
     pub id: u64,
     /// What the user calls it.
     pub name: String,
+    /// Of a variant, what its values mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub genotype: Option<Genotype>,
 }
 
 /// A column that was kept.
@@ -323,6 +328,22 @@ impl Model {
             (parameters.groups, parameters.only) = (groups, only);
         }
         self
+    }
+
+    /// Notes what the values of variants mean, where the model was trained on genotypes.
+    pub fn with_genotypes(mut self, data: Option<&Genotyped>) -> Self {
+        if let Some(data) = data {
+            self.inputs.iter_mut().for_each(|input| input.genotype = data.genotype(input.id));
+        }
+        self
+    }
+
+    /// What the values of its variants mean, by name; `None` if it was not trained on genotypes.
+    pub fn genotypes(&self) -> Option<HashMap<String, Genotype>> {
+        let variants = self.inputs.iter().filter_map(|input| Some((&input.name, input.genotype.as_ref()?)));
+        let known: HashMap<String, Genotype> =
+            variants.map(|(name, genotype)| (name.clone(), genotype.clone())).collect();
+        Some(known).filter(|known| !known.is_empty())
     }
 
     /// Notes how columns are weighed, as it was asked for.

@@ -79,8 +79,8 @@ pub enum Weighing {
     Each(Vec<f64>),
 }
 
-/// Groups as they were given: the name of a file, or the lists themselves.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Groups as they were given: the name of a file, the lists themselves, or what makes them of the positions of variants.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GivenGroups {
     /// The file that holds them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,6 +91,12 @@ pub struct GivenGroups {
     /// Without a file: the groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<GivenGroup>,
+    /// Bases of the windows in which variants are a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<u64>,
+    /// The file of genes whose variants are groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub genes: Option<String>,
     /// Whether every feature in no group is a group of its own.
     pub singletons: bool,
 }

@@ -60,7 +60,7 @@ impl Model {
         let mut used: Vec<u64> = terms.chain(self.kept.iter().map(|kept| kept.id)).collect();
         used.sort_unstable();
         used.dedup();
-        self.inputs = used.into_iter().map(|id| NamedInput { id, name: name(id) }).collect();
+        self.inputs = used.into_iter().map(|id| NamedInput { id, name: name(id), genotype: None }).collect();
         self.by_name = true;
         self
     }

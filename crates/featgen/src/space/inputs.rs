@@ -358,7 +358,7 @@ impl<'a> Inputs<'a> {
     pub(super) fn sums_bytes(&self, outputs: usize) -> u64 {
         let columns = if self.columns.by_blocks().is_some() { self.columns.len() } else { 0 };
         let sums = 8 * (columns as u64).saturating_mul(outputs as u64);
-        sums.saturating_add(Outputs::bytes(self.rows(), outputs)).saturating_add(self.scale_bytes())
+        sums.saturating_add(self.columns.laid_bytes(outputs)).saturating_add(self.scale_bytes())
     }
 
     /// Bytes of the factors of all columns.

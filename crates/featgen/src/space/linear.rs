@@ -8,7 +8,7 @@ use super::{
     Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
     Settings, WorstCase,
 };
-use crate::data::{Columns, Dataset, Outputs};
+use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::operator::Operator;
 
@@ -136,7 +136,7 @@ impl FeatureSpace for LinearSpace<'_> {
         let batches = demand.threads * columns.batch();
         let kept = if columns.by_blocks().is_some() { columns.len() } else { 0 };
         let sums = 8 * (made * demand.outputs * (kept + batches)) as u64;
-        let laid = Outputs::bytes(columns.rows(), together * demand.outputs);
+        let laid = columns.laid_bytes(together * demand.outputs);
         Footprint::of_inputs(sums + laid + self.inputs.scale_bytes(), columns, demand)
     }
 }

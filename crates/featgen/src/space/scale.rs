@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::Inputs;
-use crate::data::{ColumnView, RowBlocks};
+use crate::data::{Moments, RowBlocks};
 use crate::error::Result;
 use crate::{digest, ordered};
 
@@ -99,11 +99,11 @@ impl Scale {
         let rows = inputs.rows();
         let weights = weights.map_or_else(|| Cow::Owned(vec![1.0; rows]), Cow::Borrowed);
         let total = ordered::sum(rows, |i| weights[i]);
-        let tallies = match inputs.columns().by_blocks() {
-            Some(blocks) => Tally::by_blocks(inputs, blocks, &weights)?,
-            None => inputs.columns().see_all(|_, view| Tally::of(&view, &weights)),
+        let moments = match inputs.columns().by_blocks() {
+            Some(blocks) => moments_by_blocks(inputs, blocks, &weights)?,
+            None => moments(inputs, &weights)?,
         };
-        let columns: Vec<Column> = tallies.iter().map(|tally| tally.column(total)).collect();
+        let columns: Vec<Column> = moments.iter().map(|moments| Column::new(moments, total)).collect();
         let factor = |column: &Column| {
             let divisor = scaling.divisor(column, rows as f64);
             if column.variance > 0.0 && divisor > 0.0 { 1.0 / divisor } else { 0.0 }
@@ -120,55 +120,45 @@ impl Scale {
     }
 }
 
-/// What the values of a column add up to.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    sum: f64,
-    square: f64,
-    nonzeros: u32,
-    largest: f64,
+/// The moments of every column.
+fn moments(inputs: &Inputs<'_>, weights: &[f64]) -> Result<Vec<Moments>> {
+    let (len, batch) = (inputs.columns().len(), inputs.columns().batch());
+    let part = |k: usize| {
+        inputs.go_on()?;
+        Ok(inputs.columns().moments(k * batch..len.min((k + 1) * batch), weights))
+    };
+    let parts = (0..len.div_ceil(batch)).into_par_iter().map(part).collect::<Result<Vec<_>>>()?;
+    Ok(parts.into_iter().flatten().collect())
 }
 
-impl Tally {
-    fn of(view: &ColumnView<'_>, weights: &[f64]) -> Self {
-        let mut tally = Self::default();
-        view.each_nonzero(|row, x| tally.add(weights[row as usize], x));
-        tally
+/// The same where rows are best read block after block: with one reading, as all else.
+fn moments_by_blocks(inputs: &Inputs<'_>, blocks: &dyn RowBlocks, weights: &[f64]) -> Result<Vec<Moments>> {
+    let (rows, batch) = (inputs.rows(), inputs.columns().batch());
+    let mut moments = vec![Moments::default(); inputs.columns().len()];
+    for first in (0..rows).step_by(blocks.block()) {
+        inputs.go_on()?;
+        let block = first..rows.min(first + blocks.block());
+        blocks.fetch(block.clone());
+        moments.par_chunks_mut(batch).enumerate().for_each(|(k, moments)| {
+            let range = k * batch..k * batch + moments.len();
+            let mut values = vec![0.0; range.len()];
+            for row in block.clone() {
+                blocks.copy_row(row, range.clone(), &mut values);
+                let nonzeros = moments.iter_mut().zip(&values).filter(|(_, x)| **x != 0.0);
+                nonzeros.for_each(|(moments, &x)| moments.add(weights[row], x));
+            }
+        });
     }
+    Ok(moments)
+}
 
-    /// Of every column, where rows are best read block after block: with one reading, as all else.
-    fn by_blocks(inputs: &Inputs<'_>, blocks: &dyn RowBlocks, weights: &[f64]) -> Result<Vec<Self>> {
-        let (rows, batch) = (inputs.rows(), inputs.columns().batch());
-        let mut tallies = vec![Self::default(); inputs.columns().len()];
-        for first in (0..rows).step_by(blocks.block()) {
-            inputs.go_on()?;
-            let block = first..rows.min(first + blocks.block());
-            blocks.fetch(block.clone());
-            tallies.par_chunks_mut(batch).enumerate().for_each(|(k, tallies)| {
-                let range = k * batch..k * batch + tallies.len();
-                let mut values = vec![0.0; range.len()];
-                for row in block.clone() {
-                    blocks.copy_row(row, range.clone(), &mut values);
-                    let nonzeros = tallies.iter_mut().zip(&values).filter(|(_, x)| **x != 0.0);
-                    nonzeros.for_each(|(tally, &x)| tally.add(weights[row], x));
-                }
-            });
-        }
-        Ok(tallies)
-    }
-
-    fn add(&mut self, weight: f64, x: f64) {
-        self.sum += weight * x;
-        self.square += weight * x * x;
-        self.nonzeros += 1;
-        self.largest = self.largest.max(x.abs());
-    }
-
-    fn column(&self, total: f64) -> Column {
-        let (mean, square) = (self.sum / total, self.square / total);
+impl Column {
+    /// Of what the values add up to, on instances that count as often as `total` says.
+    fn new(moments: &Moments, total: f64) -> Self {
+        let (mean, square) = (moments.sum / total, moments.square / total);
         let variance = square - mean * mean;
         let variance = if variance > CONSTANT * square { variance } else { 0.0 };
-        Column { variance, nonzeros: f64::from(self.nonzeros), largest: self.largest }
+        Self { variance, nonzeros: f64::from(moments.nonzeros), largest: moments.largest }
     }
 }
 

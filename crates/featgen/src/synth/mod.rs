@@ -1,9 +1,10 @@
 //! Data sets made from a seed: the same on every machine and for any number of threads.
 //!
 //! [`Linear`] and [`Grouped`] differ in what weights they draw; their values come from the same streams, one a column.
-//! [`Products`] are made by rows, for there features occur together.
+//! [`Products`] are made by rows, for there features occur together. A [`Genome`] is written as it is made.
 
 mod drawn;
+mod genome;
 mod group;
 mod linear;
 mod outcome;
@@ -14,6 +15,7 @@ use std::io::Write;
 use std::path::Path;
 
 use drawn::Drawn;
+pub use genome::Genome;
 pub use group::Grouped;
 pub use linear::Linear;
 pub use outcome::Outcome;
@@ -336,7 +338,7 @@ fn dataset(
     (outcome, random): (Outcome, &mut ChaCha8Rng),
 ) -> Dataset {
     let labels = outcome.labels(decision, random);
-    Dataset { columns, labels, names: Names::default(), source: source.into() }
+    Dataset { columns, labels, names: Names::default(), source: source.into(), genotypes: None }
 }
 
 /// Which `relevant` of `all` features or groups (`things`) are relevant; every choice is equally likely.

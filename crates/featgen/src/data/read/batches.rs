@@ -59,6 +59,8 @@ enum Rows {
     Mtx(mtx::Matrix),
     /// A store is mapped as a whole.
     Store(Box<Table>),
+    /// And so are genotypes.
+    Bed(Box<Table>),
 }
 
 impl Reader {
@@ -78,17 +80,18 @@ impl Reader {
             Format::Npy => Rows::Npy(self.open_npy(source)?),
             Format::Mtx => Rows::Mtx(self.open_mtx(source)?),
             Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
+            Format::Bed => Rows::Bed(Box::new(self.open_bed(source)?.0)),
         };
         let names = match &rows {
             Rows::Csv(table) => table.names(),
-            Rows::Store(table) => table.names.clone().unwrap_or_default(),
+            Rows::Store(table) | Rows::Bed(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) | Rows::Mtx(_) => Names::default(),
         };
         let labels = self.labels_file.as_deref().map(LabelFile::open).transpose()?;
         let known = match &rows {
             Rows::Npy(array) => Some(array.rows()),
             Rows::Mtx(matrix) => Some(matrix.rows()),
-            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Store(_) => None,
+            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Store(_) | Rows::Bed(_) => None,
         };
         if let (Some(rows), Some(labels)) = (known, &labels) {
             labels.check_length(rows)?;
@@ -115,7 +118,7 @@ impl Batches {
             Rows::Csv(_) => Some(self.names.list().len() as u64),
             Rows::Npy(array) => Some(array.columns() as u64),
             Rows::Mtx(matrix) => Some(matrix.dimension()),
-            Rows::Store(table) => Some(table.columns.dimension()),
+            Rows::Store(table) | Rows::Bed(table) => Some(table.columns.dimension()),
         }
     }
 
@@ -160,7 +163,7 @@ impl Batches {
                 let columns = context.run(|| matrix.read(|id| set.number(id).is_some()))??;
                 hand_on(columns, None, there)?;
             }
-            Rows::Store(table) => hand_on(table.columns, table.labels, false)?,
+            Rows::Store(table) | Rows::Bed(table) => hand_on(table.columns, table.labels, false)?,
         }
         Ok(labelled.end()?)
     }
@@ -169,7 +172,7 @@ impl Batches {
     pub(crate) fn repeats(&self) -> Option<Repeats> {
         match &self.rows {
             Rows::Mtx(matrix) => Some(matrix.repeats()),
-            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Npy(_) | Rows::Store(_) => None,
+            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Npy(_) | Rows::Store(_) | Rows::Bed(_) => None,
         }
     }
 
@@ -213,6 +216,11 @@ impl Batches {
                 context.run(|| matrix.for_each_part(entries, hand_on))??;
             }
             Rows::Store(_) => return Err(Error::input(name.as_str(), "this is a store already").into()),
+            Rows::Bed(_) => {
+                let reason =
+                    "genotypes are mapped and take less room as they are: there is nothing to convert";
+                return Err(Error::input(name.as_str(), reason).into());
+            }
         }
         Ok(labelled.end()?)
     }

@@ -366,7 +366,7 @@ impl Header {
 }
 
 /// Whether a cell says yes or no.
-fn truth(cell: &[u8]) -> Option<bool> {
+pub(super) fn truth(cell: &[u8]) -> Option<bool> {
     match cell.to_ascii_lowercase().as_slice() {
         b"1" | b"1.0" | b"true" | b"yes" => Some(true),
         b"0" | b"0.0" | b"false" | b"no" => Some(false),

@@ -7,8 +7,9 @@
 //! | Matrix Market `.mtx`, by coordinates or an array | sparse columns, or dense ones |
 //! | a [store](crate::data::store) | what it holds, mapped |
 //! | NumPy `.npy`, two-dimensional, `f4` or `f8` | dense, in the file's order and precision, mapped rather than read |
+//! | PLINK `.bed`, with `.bim` and `.fam` beside it | genotypes of two bits, mapped |
 //!
-//! Each may be compressed with gzip or zstd. What is wrong with an input is said with file, line and column.
+//! Each but stores and genotypes may be compressed with gzip or zstd. What is wrong with an input is said with file, line and column.
 
 mod batches;
 mod csv;
@@ -21,18 +22,23 @@ mod number;
 mod parallel;
 mod pausing;
 mod picked;
+mod plink;
 mod source;
 mod spellings;
 mod svmlight;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::batches::Part;
 pub use self::batches::{Batch, Batches};
 pub use self::lists::read_offsets;
 pub(crate) use self::mtx::Repeats;
+pub(crate) use self::plink::text_from_bytes;
+pub use self::plink::{Genotyped, LeftOut, Region, Variants};
 use self::source::Format;
 pub(crate) use self::source::Source;
+use super::genotypes::Genotype;
 use super::store::Store;
 use super::{Columns, Dataset, Labels, Names};
 use crate::context::Context;
@@ -60,6 +66,9 @@ pub struct Reader {
     names_file: Option<PathBuf>,
     weights_file: Option<PathBuf>,
     transpose: bool,
+    pheno_file: Option<PathBuf>,
+    covar_file: Option<PathBuf>,
+    genotypes: Option<HashMap<String, Genotype>>,
     require_labels: bool,
     context: Context,
     chunk: usize,
@@ -74,6 +83,9 @@ impl Default for Reader {
             names_file: None,
             weights_file: None,
             transpose: false,
+            pheno_file: None,
+            covar_file: None,
+            genotypes: None,
             require_labels: true,
             context: Context::new(),
             chunk: CHUNK,
@@ -131,6 +143,25 @@ impl Reader {
         self
     }
 
+    /// Of genotypes: a table of phenotypes, `FID IID` and more columns under a header, of which the label column is used.
+    pub fn pheno_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.pheno_file = Some(path.into());
+        self
+    }
+
+    /// Of genotypes: a table of covariates, likewise, whose columns follow the variants.
+    pub fn covar_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.covar_file = Some(path.into());
+        self
+    }
+
+    /// Of genotypes: what the values of variants meant where a model was trained, by name. Only these variants are then read, and
+    /// so that they mean the same.
+    pub fn genotypes(mut self, known: HashMap<String, Genotype>) -> Self {
+        self.genotypes = Some(known);
+        self
+    }
+
     /// Whether data without labels are refused. They are by default; predictions can do without.
     ///
     /// All lines of svmlight text have labels or none has. Without labels, an instance without features would be a blank
@@ -159,7 +190,9 @@ impl Reader {
 
     pub(crate) fn read_source(&self, mut source: Source) -> Result<Dataset> {
         let name = source.name().to_owned();
-        let table = match self.format(&mut source)? {
+        let format = self.format(&mut source)?;
+        let mut genotypes = None;
+        let table = match format {
             Format::Svmlight { labelled } => self.read_svmlight(source, labelled)?,
             Format::Csv { delimiter } => self.named(self.read_csv(source, delimiter)?)?,
             Format::Store => self.named(self.open_store(&source)?)?,
@@ -171,6 +204,11 @@ impl Reader {
                 let columns = self.context.run(|| matrix.read(|_| true))??;
                 self.named(Table { columns, labels: None, names: None })?
             }
+            Format::Bed => {
+                let (table, facts) = self.open_bed(source)?;
+                genotypes = Some(facts);
+                self.named(table)?
+            }
         };
         let rows = table.columns.rows();
         let labels = match &self.labels_file {
@@ -178,7 +216,17 @@ impl Reader {
             None => table.labels,
         };
         let labels = self.weighted(labels.unwrap_or_default(), rows)?;
-        Ok(Dataset { columns: table.columns, labels, names: table.names.unwrap_or_default(), source: name })
+        let Table { columns, names, .. } = table;
+        Ok(Dataset { columns, labels, names: names.unwrap_or_default(), source: name, genotypes })
+    }
+
+    /// Tables about people are of use for genotypes alone.
+    fn check_people(&self, format: Format) -> Result<()> {
+        let given = [("pheno", &self.pheno_file), ("covar", &self.covar_file)];
+        match given.into_iter().find(|(_, file)| file.is_some() && format != Format::Bed) {
+            Some((name, _)) => Err(Error::parameter(name, "only the people of a .bed have such a table")),
+            None => Ok(()),
+        }
     }
 
     /// What a source holds; a wish that this kind of data cannot fulfil is refused.
@@ -188,6 +236,7 @@ impl Reader {
             let reason = format!("{}: only a Matrix Market file (.mtx) can be read so", source.name());
             return Err(Error::parameter("transpose", reason));
         }
+        self.check_people(format)?;
         Ok(format)
     }
 
@@ -236,8 +285,13 @@ impl Reader {
 
     /// The files that are read beside the data, and what they hold.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let files =
-            [("labels", &self.labels_file), ("names", &self.names_file), ("weights", &self.weights_file)];
+        let files = [
+            ("labels", &self.labels_file),
+            ("names", &self.names_file),
+            ("weights", &self.weights_file),
+            ("phenotypes", &self.pheno_file),
+            ("covariates", &self.covar_file),
+        ];
         files.into_iter().filter_map(|(what, file)| Some((what, file.as_deref()?)))
     }
 

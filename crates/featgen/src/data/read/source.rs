@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::limits::{self, Limit, Refused, Stored};
 use super::pausing::{Pausing, standard_input};
-use super::{mtx, npy};
+use super::{mtx, npy, plink};
 use crate::data::store;
 use crate::error::{Error, Reason, Result, reserve};
 
@@ -54,6 +54,8 @@ pub(super) enum Format {
     Npy,
     /// A Matrix Market file.
     Mtx,
+    /// Genotypes of PLINK.
+    Bed,
     /// Lines of `label index:value ...`; whether the first line has a label.
     Svmlight { labelled: bool },
     /// Cells between delimiters, under a header.
@@ -186,6 +188,12 @@ impl Source {
         }
         if self.is_mtx()? {
             return Ok(Format::Mtx);
+        }
+        if self.head.starts_with(plink::MAGIC) {
+            return Ok(Format::Bed);
+        }
+        if self.plain.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "bed")) {
+            return Err(self.error("not genotypes of PLINK: such a .bed begins with the bytes 6c 1b 01"));
         }
         if self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff") {
             return Err(self.error("text in UTF-16: convert it to UTF-8"));

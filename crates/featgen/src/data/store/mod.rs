@@ -270,7 +270,7 @@ impl Store {
     /// The store with its labels and names.
     pub fn into_dataset(self, source: &str) -> Result<Dataset> {
         let (labels, names) = self.labels_and_names(source)?;
-        Ok(Dataset { columns: Box::new(self), labels, names, source: source.to_owned() })
+        Ok(Dataset { columns: Box::new(self), labels, names, source: source.to_owned(), genotypes: None })
     }
 
     /// How many shards there are.

@@ -93,6 +93,15 @@ pub enum GroupSource {
     File(PathBuf),
     /// Here.
     Lists(Vec<GivenGroup>),
+    /// In the positions of variants: those of windows of so many bases, or of the genes of a file.
+    Positions {
+        /// Bases of a window.
+        windows: Option<u64>,
+        /// The file of genes.
+        genes: Option<PathBuf>,
+        /// The groups that this makes.
+        lists: Vec<GivenGroup>,
+    },
 }
 
 /// What of the groups, or of the features, cannot be selected, for the user to know.
@@ -131,7 +140,7 @@ impl Grouping {
     fn groups(&self, inputs: &Inputs<'_>) -> Result<Groups> {
         match &self.source {
             GroupSource::File(path) => space::read_groups(path, inputs, self.singletons),
-            GroupSource::Lists(lists) => self.listed(lists, inputs),
+            GroupSource::Lists(lists) | GroupSource::Positions { lists, .. } => self.listed(lists, inputs),
         }
     }
 
@@ -149,7 +158,7 @@ impl Grouping {
     fn tree(&self, inputs: &Inputs<'_>, format: Option<TreeFormat>) -> Result<Tree> {
         let lists = match &self.source {
             GroupSource::File(path) => return space::read_tree(path, inputs, format, self.singletons),
-            GroupSource::Lists(lists) => lists,
+            GroupSource::Lists(lists) | GroupSource::Positions { lists, .. } => lists,
         };
         let shown = |g: u32| {
             let name = lists.get(g as usize).and_then(|group| group.name.clone());
@@ -163,14 +172,20 @@ impl Grouping {
 
     /// What a model keeps of it.
     pub fn given(&self) -> GivenGroups {
-        let (file, lists) = match &self.source {
-            GroupSource::File(path) => (Some(path.display().to_string()), Vec::new()),
-            GroupSource::Lists(lists) => (None, lists.clone()),
-        };
-        let format = match self.shape {
+        let shown = |path: &PathBuf| path.display().to_string();
+        let mut given = GivenGroups { singletons: self.singletons, ..GivenGroups::default() };
+        match &self.source {
+            GroupSource::File(path) => given.file = Some(shown(path)),
+            GroupSource::Lists(lists) => given.lists = lists.clone(),
+            // What they consist of follows from the data.
+            GroupSource::Positions { windows, genes, .. } => {
+                (given.windows, given.genes) = (*windows, genes.as_ref().map(shown));
+            }
+        }
+        given.format = match self.shape {
             Shape::Tree(format) => format.map(|format| format.name().to_owned()),
             Shape::Any => None,
         };
-        GivenGroups { file, format, lists, singletons: self.singletons }
+        given
     }
 }
