@@ -26,7 +26,9 @@ pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
         let reason = format!("probabilities take a model trained with --loss {able}, not {}", model.loss);
         return Err(Error::parameter("output-kind", reason).into());
     }
-    let batches = args.input.reader(context).require_labels(false).batches(&args.data)?;
+    let reader = args.input.reader(context).require_labels(false).recipe(model.recipe.as_ref());
+    let batches = reader.batches(&args.data)?;
+    let strangers = batches.strangers();
     let (source, names) = (batches.source().to_owned(), batches.names().clone());
     let mut lacking = model.lacking(&names, batches.dimension());
     refuse_if_all(&lacking, &source, args)?;
@@ -43,6 +45,9 @@ pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
         crate::print(|out| json::write(&quality, out))?;
     }
     notes(&model, &source, known, &lacking, args.quiet);
+    if !args.quiet {
+        strangers.notes().iter().for_each(|note| crate::note(format_args!("note: {source}: {note}")));
+    }
     if !args.quiet && !args.json {
         tell(&model, &quality);
     }

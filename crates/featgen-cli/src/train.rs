@@ -53,6 +53,7 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
         .fit_observed(&*chosen.space, &train.labels, &mut progress)
         .map_err(|error| with_source(error, &train.source))?;
     let model = chosen.describe(model).with_scaling(args.learning.scaling());
+    let model = model.with_recipe(train.recipe.as_ref());
     let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
     progress.finish();
 
@@ -75,6 +76,9 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
         predict::notes(&model, &test.source, known, &predict::lacking_in(&model, test), args.talk.quiet);
     }
     if !args.talk.quiet {
+        for data in std::iter::once(&train).chain(&test) {
+            data.notes.iter().for_each(|note| crate::note(format_args!("note: {}: {note}", data.source)));
+        }
         chosen.notes.iter().for_each(|note| crate::note(format_args!("note: {note}")));
         notes(args, &machine, &model);
     }
@@ -133,7 +137,7 @@ fn read(
         let reason = "these data would be read into memory; `featgen convert` makes a store of them first";
         return Err(Error::parameter("memory", reason).into());
     }
-    let mut reader = args.input.reader(context);
+    let mut reader = args.input.reader(context).table(args.table.options()?);
     if let Some(file) = &args.names {
         reader = reader.names_file(file);
     }
@@ -144,7 +148,8 @@ fn read(
     let train = reader.read(&args.data)?;
     let read_test = |path| {
         progress.doing(format!("reading {}", Path::display(path)));
-        args.input.reader_with_labels(args.test_labels.as_ref(), context).read(path)
+        let reader = args.input.reader_with_labels(args.test_labels.as_ref(), context);
+        reader.recipe(train.recipe.as_ref()).read(path)
     };
     let test = args.test.as_deref().map(read_test).transpose()?;
     Ok((train, test))

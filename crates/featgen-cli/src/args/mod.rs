@@ -9,6 +9,7 @@ mod learning;
 mod predict;
 mod space;
 mod synth;
+mod table;
 mod train;
 
 use clap::{Args, Parser, Subcommand};
@@ -23,6 +24,7 @@ pub(crate) use space::{GroupingArgs, SpaceArgs};
 pub(crate) use synth::{
     GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
 };
+pub(crate) use table::TableArgs;
 pub(crate) use train::TrainArgs;
 
 #[derive(Parser)]
@@ -42,7 +44,7 @@ Quick start:
   featgen predict model.json new.svm                    classify new data with them
 
 Input is recognised by its content: svmlight/LIBSVM text, plain or compressed by gzip or zstd; CSV with a header \
-(name the label's column with --label); NumPy .npy (give the labels with --labels). `-` is standard input.
+(name the label's column with --label; columns may be numbers, categories, dates and text, with values missing); NumPy .npy (give the labels with --labels). `-` is standard input.
 
 Files that are written appear whole or not at all and never take the place of an input. One that is replaced keeps its \
 permissions; a symbolic link is followed, even to a file that is not there yet, and stays.

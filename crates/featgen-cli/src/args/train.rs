@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArgs, LearningArgs, Size, TalkArgs};
+use super::{InputArgs, LearningArgs, Size, TableArgs, TalkArgs};
 
 /// Select features, fit a model, and show what was selected.
 #[derive(Args)]
@@ -46,6 +46,9 @@ pub(crate) struct TrainArgs {
     /// Labels of the test data, one a line (for .npy)
     #[arg(long, value_name = "FILE", requires = "test", help_heading = "Input")]
     pub(crate) test_labels: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
 
     #[command(flatten)]
     pub(crate) learning: LearningArgs,

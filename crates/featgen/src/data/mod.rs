@@ -31,7 +31,8 @@ pub(crate) use outputs::Tile;
 pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
-use crate::error::Result;
+use crate::error::{Reason, Result};
+use crate::table::Recipe;
 pub use crate::target::{ClassWeights, Labels};
 
 /// Instances stored so that one feature's values can be read together.
@@ -294,6 +295,10 @@ pub struct Dataset {
     pub names: Names,
     /// Where the data came from, for messages.
     pub source: String,
+    /// How the columns of a table became features, where it was one.
+    pub recipe: Option<Recipe>,
+    /// What may surprise about them.
+    pub notes: Vec<Reason>,
 }
 
 /// What features are called.
@@ -347,6 +352,11 @@ impl Names {
 }
 
 impl Dataset {
+    /// Data that are no table.
+    pub fn new(columns: Box<dyn Columns>, labels: Labels, names: Names, source: impl Into<String>) -> Self {
+        Self { columns, labels, names, source: source.into(), recipe: None, notes: Vec::new() }
+    }
+
     /// Reads a file, recognised by its content: svmlight text, the same compressed, or CSV. `-` is standard input.
     ///
     /// Formats that need to be told more (NumPy arrays need labels) are read with [`read::Reader`].

@@ -336,7 +336,7 @@ fn dataset(
     (outcome, random): (Outcome, &mut ChaCha8Rng),
 ) -> Dataset {
     let labels = outcome.labels(decision, random);
-    Dataset { columns, labels, names: Names::default(), source: source.into() }
+    Dataset::new(columns, labels, Names::default(), source)
 }
 
 /// Which `relevant` of `all` features or groups (`things`) are relevant; every choice is equally likely.

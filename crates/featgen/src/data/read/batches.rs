@@ -1,14 +1,17 @@
 //! Data of any length, some rows at a time.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::idset::IdSet;
 use super::lists::LabelFile;
 use super::source::{Format, Source};
+use super::tables::present;
 use super::{Reader, Table, csv, npy, svmlight};
 use crate::context::Context;
 use crate::data::{Columns, Labels, Names, Sparse};
 use crate::error::{Error, Result};
+use crate::table::{Inputs, Recipe, Strangers};
 
 /// An open input that is handed on in batches of rows, so that memory does not grow with their number.
 ///
@@ -36,6 +39,7 @@ pub struct Batches {
     context: Context,
     /// Labels of a file of their own.
     labels: Option<LabelFile>,
+    strangers: Strangers,
 }
 
 /// Some rows that follow each other.
@@ -54,6 +58,8 @@ pub struct Batch {
 enum Rows {
     Svmlight(Source, svmlight::Options),
     Csv(Box<csv::Rows>),
+    /// A table whose columns become inputs as a recipe says.
+    Frames(Box<csv::Frames>, Recipe),
     Npy(npy::Array),
     /// A store is mapped as a whole.
     Store(Box<Table>),
@@ -72,12 +78,20 @@ impl Reader {
                 let options = self.svmlight_options(labelled, 0)?;
                 Rows::Svmlight(source, options)
             }
-            Format::Csv { delimiter } => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
+            Format::Csv { delimiter } => match &self.recipe {
+                Some(recipe) => {
+                    let frames = self.open_frames(source, delimiter)?;
+                    let recipe = present(recipe, frames.names());
+                    Rows::Frames(Box::new(frames), recipe)
+                }
+                None => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
+            },
             Format::Npy => Rows::Npy(self.open_npy(source)?),
             Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
         };
         let names = match &rows {
             Rows::Csv(table) => table.names(),
+            Rows::Frames(frames, recipe) => frames.input_names(recipe.names()),
             Rows::Store(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) => Names::default(),
         };
@@ -85,7 +99,8 @@ impl Reader {
         if let (Rows::Npy(array), Some(labels)) = (&rows, &labels) {
             labels.check_length(array.rows())?;
         }
-        Ok(Batches { name, names, rows, size: self.chunk, context: self.context.clone(), labels })
+        let strangers = Strangers::default();
+        Ok(Batches { name, names, rows, size: self.chunk, context: self.context.clone(), labels, strangers })
     }
 }
 
@@ -104,10 +119,24 @@ impl Batches {
     pub fn dimension(&self) -> Option<u64> {
         match &self.rows {
             Rows::Svmlight(..) => None,
-            Rows::Csv(_) => Some(self.names.list().len() as u64),
+            Rows::Csv(_) | Rows::Frames(..) => Some(self.names.list().len() as u64),
             Rows::Npy(array) => Some(array.columns() as u64),
             Rows::Store(table) => Some(table.columns.dimension()),
         }
+    }
+
+    /// How the columns of a table become features, if it is one and that is known.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        match &self.rows {
+            Rows::Frames(_, recipe) => Some(recipe),
+            Rows::Store(table) => table.recipe.as_ref(),
+            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Npy(_) => None,
+        }
+    }
+
+    /// What will be said of levels that the training data did not have, when all rows were handed on.
+    pub fn strangers(&self) -> Strangers {
+        self.strangers.clone()
     }
 
     /// Hands on all rows in order, up to the first error; those of text before a mistake come first. Columns that are not
@@ -118,7 +147,7 @@ impl Batches {
         wanted: &[u64],
         mut each: impl FnMut(Batch) -> Result<(), E> + Send,
     ) -> Result<(), E> {
-        let Self { rows, size, context, labels, .. } = self;
+        let Self { name, rows, size, context, labels, strangers, .. } = self;
         let (mut labelled, mut first) = (Labelled { given: labels }, 0);
         let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>, mentioned: bool| {
             let labels = labelled.next(columns.rows(), inside)?;
@@ -141,6 +170,19 @@ impl Batches {
                 table.pick(wanted);
                 while let Some((columns, labels)) = table.read(size, true)? {
                     hand_on(columns, labels, false)?;
+                }
+            }
+            Rows::Frames(mut frames, recipe) => {
+                let asked: HashSet<u64> = wanted.iter().copied().collect();
+                let needed = recipe.only(|_, mut range| range.any(|id| asked.contains(&id)));
+                let needed: HashSet<&str> =
+                    needed.columns().iter().map(|column| column.column.as_str()).collect();
+                frames.follow(&recipe, |column| needed.contains(column));
+                while let Some((mut frame, labels)) = frames.read(size, true)? {
+                    let encoded = recipe.encode(&mut frame, &name)?;
+                    strangers.add(encoded.unseen);
+                    // A level may occur in no row of a batch, and the column is there.
+                    hand_on(encoded.columns.boxed(), labels, !needed.is_empty())?;
                 }
             }
             Rows::Npy(array) => array.for_each_batch(size, |columns| hand_on(columns, None, false))?,
@@ -172,6 +214,16 @@ impl Batches {
             Rows::Csv(mut table) => {
                 while let Some((columns, labels)) = table.read(size, false)? {
                     hand_on(Part::Dense(columns), labels)?;
+                }
+            }
+            Rows::Frames(mut frames, recipe) => {
+                frames.follow(&recipe, |_| true);
+                while let Some((mut frame, labels)) = frames.read(size, false)? {
+                    let part = match recipe.encode(&mut frame, &name)?.columns {
+                        Inputs::Sparse(sparse) => Part::Sparse(sparse),
+                        Inputs::Dense(dense) => Part::Dense(Box::new(dense)),
+                    };
+                    hand_on(part, labels)?;
                 }
             }
             Rows::Npy(array) => {

@@ -1,0 +1,3 @@
+//! Recipes and what they make of tables.
+
+use super::*;
