@@ -20,8 +20,8 @@ pub(crate) fn kept(list: Option<&str>, data: &Dataset) -> Result<Kept> {
 fn listed(list: &str, data: &Dataset) -> Result<Vec<u64>> {
     let mut ids = Vec::new();
     for item in list.split(',').map(str::trim) {
-        // A column of a table stands for all its inputs.
-        match data.recipe.as_ref().and_then(|recipe| recipe.inputs_of(item)) {
+        // A column of a table stands for its inputs.
+        match data.recipe.as_ref().and_then(|recipe| recipe.independent(item)) {
             Some(inputs) => ids.extend(inputs),
             None => {
                 let found = table::listed(item, data.names.list(), data.columns.dimension());

@@ -1,14 +1,16 @@
 //! `featgen synth`: data sets with a known solution, as files.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use featgen::Context;
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
-use featgen::synth::{Grouped, Linear, Outcome, Products, Set, Truth};
+use featgen::files::write_whole;
+use featgen::synth::{DECIDING, Grouped, Linear, Outcome, People, Products, Set, Truth};
 
 use crate::args::{
-    GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
+    GroupArgs, LinearArgs, PeopleArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
 };
 use crate::convert;
 use crate::progress::Progress;
@@ -18,6 +20,7 @@ pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<u8> {
         SynthKind::Linear(args) => linear(args),
         SynthKind::Group(args) => group(args),
         SynthKind::Products(args) => products(args),
+        SynthKind::Table(args) => table(args),
     }
 }
 
@@ -75,6 +78,32 @@ fn products(args: &ProductsArgs) -> anyhow::Result<u8> {
     show_next(&files, relevant, "products", outcome, command)
 }
 
+fn table(args: &PeopleArgs) -> anyhow::Result<u8> {
+    let &PeopleArgs { rows, test_rows, seed, .. } = args;
+    let files = Files { prefix: &args.output, format: SynthFormat::Auto, test: test_rows > 0, groups: false };
+    let [train, test] = ["train.csv", "test.csv"].map(|name| files.named(name));
+    files.check_prefix()?;
+    crate::check_outputs(
+        &[],
+        &[("the training set", &train), ("the test set", &test), ("the truth", &files.truth())],
+    )?;
+    let people = People { rows, test_rows, seed };
+    people.write(Set::Train, &train)?;
+    let mut command = format!("featgen train {} --label income", shown(&train));
+    if files.test {
+        people.write(Set::Test, &test)?;
+        command += &format!(" --test {}", shown(&test));
+    }
+    write_whole(&files.truth(), |out| DECIDING.iter().try_for_each(|column| writeln!(out, "{column}")))?;
+    let model = files.named("model.json");
+    crate::print(|out| {
+        writeln!(out, "The {} deciding columns are in {}. Next:\n", DECIDING.len(), shown(&files.truth()))?;
+        writeln!(out, "  featgen inspect {} --label income", shown(&train))?;
+        writeln!(out, "  {command} --features {} -o {}", DECIDING.len(), shown(&model))
+    })?;
+    Ok(crate::SUCCESS)
+}
+
 /// Which files are written.
 struct Files<'a> {
     prefix: &'a Path,
@@ -96,10 +125,7 @@ impl<'a> Files<'a> {
 
     /// Whether all of them can be written: the work may take long.
     fn check(&self) -> featgen::Result<()> {
-        if self.prefix.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
-            let reason = "this is the name of a folder; the names of the files must begin with something";
-            return Err(featgen::Error::input(self.prefix.display().to_string().as_str(), reason));
-        }
+        self.check_prefix()?;
         let mut files = vec![("the truth", self.truth())];
         files.extend(self.groups.then(|| ("the groups", self.groups())));
         files.extend(self.of_set("train").into_iter().map(|file| ("the training set", file)));
@@ -107,6 +133,15 @@ impl<'a> Files<'a> {
             .extend(self.of_set("test").into_iter().filter(|_| self.test).map(|file| ("the test set", file)));
         let outputs: Vec<(&str, &Path)> = files.iter().map(|(what, file)| (*what, file.as_path())).collect();
         crate::check_outputs(&[], &outputs)
+    }
+
+    /// Whether there is a name for files to begin with.
+    fn check_prefix(&self) -> featgen::Result<()> {
+        if self.prefix.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+            let reason = "this is the name of a folder; the names of the files must begin with something";
+            return Err(featgen::Error::input(self.prefix.display().to_string().as_str(), reason));
+        }
+        Ok(())
     }
 
     /// The data of a set and, where these cannot hold them, their labels.

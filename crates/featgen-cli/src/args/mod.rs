@@ -22,7 +22,7 @@ pub(crate) use learning::LearningArgs;
 pub(crate) use predict::{OutputKind, PredictArgs};
 pub(crate) use space::{GroupingArgs, SpaceArgs};
 pub(crate) use synth::{
-    GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
+    GroupArgs, LinearArgs, PeopleArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
 };
 pub(crate) use table::TableArgs;
 pub(crate) use train::TrainArgs;

@@ -1,13 +1,14 @@
 //! Data sets made from a seed: the same on every machine and for any number of threads.
 //!
 //! [`Linear`] and [`Grouped`] differ in what weights they draw; their values come from the same streams, one a column.
-//! [`Products`] are made by rows, for there features occur together.
+//! [`Products`] are made by rows, for there features occur together. [`People`] are a table with columns of all kinds.
 
 mod drawn;
 mod group;
 mod linear;
 mod outcome;
 mod products;
+mod table;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -22,6 +23,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{OpenClosed01, StandardNormal};
 use rayon::prelude::*;
+pub use table::{DECIDING, People};
 
 use crate::context::Context;
 use crate::data::{Columns, Dataset, Dense, Layout, Names, Sparse, Values};

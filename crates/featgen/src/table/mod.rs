@@ -11,8 +11,6 @@ mod recipe;
 mod schema;
 mod strangers;
 mod survey;
-#[cfg(test)]
-mod tests;
 mod texts;
 
 pub use encode::{Encoded, Inputs, Unseen};

@@ -262,9 +262,12 @@ impl Recipe {
         })
     }
 
-    /// The inputs of the column of a name.
-    pub fn inputs_of(&self, name: &str) -> Option<Range<u64>> {
-        self.ranges().find(|(column, _)| column.column == name).map(|(_, range)| range)
+    /// The inputs of the column of a name, without the first level of a category: it follows from the others, of which every row
+    /// has one.
+    pub fn independent(&self, name: &str) -> Option<Range<u64>> {
+        let (column, inputs) = self.ranges().find(|(column, _)| column.column == name)?;
+        let category = matches!(column.how, How::Category(_)) && inputs.end > inputs.start;
+        Some(inputs.start + u64::from(category)..inputs.end)
     }
 
     /// The inputs of each column as a group that is selected as a whole, where there is more than one of any.

@@ -150,7 +150,7 @@ impl ReadFrame {
             }
         };
         let encoded = recipe.encode(&mut self.frame, file)?;
-        let names = Some(named(recipe.names()));
+        let names = Some(named(recipe.names()).of_columns(&recipe));
         Ok(Table {
             columns: encoded.columns.boxed(),
             labels: self.labels,
@@ -193,7 +193,7 @@ fn by_recipe(mut frames: Frames, recipe: &Recipe) -> Result<Table> {
     let encoded = recipe.encode(&mut frame, frames.file())?;
     let strangers = Strangers::default();
     strangers.add(encoded.unseen);
-    let names = Some(frames.input_names(recipe.names()));
+    let names = Some(frames.input_names(recipe.names()).of_columns(&recipe));
     Ok(Table {
         columns: encoded.columns.boxed(),
         labels,

@@ -279,6 +279,7 @@ impl Store {
     pub fn into_dataset(self, source: &str) -> Result<Dataset> {
         let (labels, names) = self.labels_and_names(source)?;
         let recipe = self.recipe().map_err(|reason| Error::input(source, reason))?;
+        let names = recipe.iter().fold(names, Names::of_columns);
         Ok(Dataset { recipe, ..Dataset::new(Box::new(self), labels, names, source) })
     }
 

@@ -1,3 +1,0 @@
-//! Recipes and what they make of tables.
-
-use super::*;
