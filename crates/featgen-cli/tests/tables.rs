@@ -259,3 +259,40 @@ fn a_column_that_turns_to_text_in_a_pipe() {
     );
     assert!(run(&["--category", "a"]).status.success());
 }
+
+/// What docs/tables.md shows is what happens, but for times.
+#[cfg(unix)]
+#[test]
+fn the_page_about_tables_is_true() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = assert_cmd::cargo::cargo_bin!("featgen");
+    let found =
+        std::env::join_paths([command.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    let run = |line: &str| {
+        let mut shell = std::process::Command::new("sh");
+        let output =
+            shell.args(["-c", line]).current_dir(folder.path()).env("PATH", &found).output().unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    };
+    let page = include_str!("../../../docs/tables.md");
+    let (mut printed, mut compared) = (String::new(), 0);
+    for block in page.split("```").skip(1).step_by(2) {
+        if let Some(lines) = block.strip_prefix("sh\n") {
+            printed = lines.lines().map(run).last().unwrap();
+        } else if let Some(text) = block.strip_prefix("text\n") {
+            let text = match text.strip_prefix("$ ").and_then(|text| text.split_once('\n')) {
+                Some((line, text)) => {
+                    printed = run(line);
+                    text
+                }
+                None => text,
+            };
+            let lines = |text: &str| -> Vec<String> {
+                text.lines().filter(|line| !line.starts_with("time")).map(str::to_owned).collect()
+            };
+            assert_eq!(lines(&printed), lines(text));
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 4);
+}

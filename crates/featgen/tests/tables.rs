@@ -352,3 +352,169 @@ fn damaged_recipes_are_refused() {
             .contains("not a model")
     );
 }
+
+/// The same table in formats whose columns have types.
+#[cfg(feature = "arrow")]
+mod typed {
+    use std::fs::File;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use arrow_array::builder::StringDictionaryBuilder;
+    use arrow_array::types::Int32Type;
+    use arrow_array::{
+        ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    };
+    use arrow_ipc::writer::{FileWriter, StreamWriter};
+    use featgen::table::cells::Dates;
+    use parquet::arrow::ArrowWriter;
+
+    use super::*;
+
+    /// The table of people, each column as a program would keep it.
+    fn batch(csv: &Path) -> RecordBatch {
+        let text = std::fs::read_to_string(csv).unwrap().replace("\"tech, support\"", "tech; support");
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let names = lines.next().unwrap();
+        let rows: Vec<Vec<&str>> = lines.collect();
+        let column = |(k, name): (usize, &&str)| -> (String, ArrayRef) {
+            let cells =
+                || rows.iter().map(move |row| Some(row[k]).filter(|cell| !["", "NA", "?"].contains(cell)));
+            let array: ArrayRef = match *name {
+                "age" | "hours" => {
+                    Arc::new(cells().map(|cell| cell.map(|x| x.parse().unwrap())).collect::<Float64Array>())
+                }
+                "weight" | "years" | "gain" | "loss" => {
+                    Arc::new(cells().map(|cell| cell.map(|x| x.parse().unwrap())).collect::<Int64Array>())
+                }
+                "member" => Arc::new(cells().map(|cell| cell.map(|x| x == "TRUE")).collect::<BooleanArray>()),
+                "joined" => Arc::new(
+                    cells()
+                        .map(|cell| cell.map(|x| Dates::Iso.days(x).unwrap() as i32))
+                        .collect::<Date32Array>(),
+                ),
+                "country" | "occupation" => {
+                    let mut builder = StringDictionaryBuilder::<Int32Type>::new();
+                    cells().for_each(|cell| builder.append_option(cell.map(|cell| cell.replace(';', ","))));
+                    Arc::new(builder.finish())
+                }
+                _ => Arc::new(cells().collect::<StringArray>()),
+            };
+            ((*name).to_owned(), array)
+        };
+        RecordBatch::try_from_iter(names.iter().enumerate().map(column).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn parquet(batch: &RecordBatch, path: PathBuf) -> PathBuf {
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch.slice(0, 700)).unwrap();
+        writer.flush().unwrap();
+        writer.write(&batch.slice(700, batch.num_rows() - 700)).unwrap();
+        writer.close().unwrap();
+        path
+    }
+
+    #[test]
+    fn parquet_and_arrow_make_the_model_that_csv_makes() {
+        let folder = tempfile::tempdir().unwrap();
+        let csv = people(folder.path());
+        let batch = batch(&csv);
+        let reader = Reader::new().label_column("income");
+        for number in [None, Some("joined".to_owned())] {
+            let reader = reader.clone().table(Options { number, ..Options::default() });
+            let first = model(&reader.read(&csv).unwrap()).to_json();
+            let path = parquet(&batch, folder.path().join("people.parquet"));
+            assert_eq!(model(&reader.read(&path).unwrap()).to_json(), first);
+            assert!(Reader::is_table(&path));
+
+            let arrow = folder.path().join("people.arrow");
+            let mut writer = FileWriter::try_new(File::create(&arrow).unwrap(), &batch.schema()).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+            assert_eq!(model(&reader.read(&arrow).unwrap()).to_json(), first);
+
+            let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+            writer.write(&batch).unwrap();
+            let stream = reader.read_arrow_stream(writer.into_inner().unwrap(), "stream").unwrap();
+            assert_eq!(model(&stream).to_json(), first);
+
+            let store = folder.path().join("parquet.store");
+            convert(&reader, &path, &store, &Conversion { memory: 1 << 18, shards: None }, &mut |_| ())
+                .unwrap();
+            assert_eq!(model(&Reader::new().read(&store).unwrap()).to_json(), first);
+        }
+    }
+
+    #[test]
+    fn recipes_go_from_one_format_to_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let csv = people(folder.path());
+        let path = parquet(&batch(&csv), folder.path().join("people.parquet"));
+        let data = Reader::new().label_column("income").read(&csv).unwrap();
+        let fitted = model(&data);
+        let reader = Reader::new().require_labels(false).recipe(fitted.recipe.as_ref());
+        let expected = fitted.decision(&data).unwrap();
+        assert_eq!(fitted.decision(&reader.read(&path).unwrap()).unwrap(), expected);
+        let batches = reader.chunk(5000).batches(&path).unwrap();
+        let predictor = fitted.predictor(batches.names(), batches.source());
+        let mut decisions = Vec::new();
+        batches
+            .for_each(predictor.inputs(), |batch| {
+                decisions.extend(predictor.decision_of(&batch).values);
+                Ok::<_, featgen::Error>(())
+            })
+            .unwrap();
+        assert_eq!(decisions, expected);
+    }
+
+    #[test]
+    fn plain_numbers_are_as_in_csv() {
+        let folder = tempfile::tempdir().unwrap();
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("a", Arc::new(Float64Array::from(vec![1.5, 2.0, -3.0, 4.25]))),
+            ("b", Arc::new(Int64Array::from(vec![7, 0, 2, 1]))),
+            ("y", Arc::new(StringArray::from(vec!["u", "v", "u", "v"]))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let path = folder.path().join("plain.parquet");
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let data = labelled().read(&path).unwrap();
+        assert!(data.recipe.as_ref().is_some_and(Recipe::is_plain));
+        let csv = read("a,b,y\n1.5,7,u\n2.0,0,v\n-3,2,u\n4.25,1,v\n");
+        assert_eq!(inputs(&data), inputs(&csv));
+        assert_eq!(data.names, csv.names);
+    }
+
+    /// Whatever byte is damaged, and wherever a file ends: an error, or data, and nothing else.
+    #[test]
+    fn damaged_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = parquet(&batch(&people(folder.path())), folder.path().join("people.parquet"));
+        let whole = std::fs::read(&path).unwrap();
+        let reader = Reader::new().label_column("income");
+        let (mut refused, step) = (0, whole.len() / 60);
+        for k in 0..60 {
+            let mut damaged = whole.clone();
+            damaged[k * step + 5] ^= 0xff;
+            if k % 3 == 0 {
+                damaged.truncate(k * step + 8);
+            }
+            std::fs::write(&path, &damaged).unwrap();
+            if let Err(error) = reader.read(&path) {
+                assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+                refused += 1;
+            }
+        }
+        assert!(refused >= 20, "{refused}");
+        // Metadata that claim more than there is.
+        let end = whole.len() - 8;
+        for length in [u32::MAX, 1 << 30, 0, 7] {
+            let mut absurd = whole.clone();
+            absurd[end..end + 4].copy_from_slice(&length.to_le_bytes());
+            std::fs::write(&path, &absurd).unwrap();
+            assert!(reader.read(&path).is_err(), "{length}");
+        }
+    }
+}

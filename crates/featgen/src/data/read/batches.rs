@@ -6,7 +6,7 @@ use std::path::Path;
 use super::idset::IdSet;
 use super::lists::LabelFile;
 use super::source::{Format, Source};
-use super::tables::present;
+use super::tables::{Open, present};
 use super::{Reader, Table, csv, npy, svmlight};
 use crate::context::Context;
 use crate::data::{Columns, Labels, Names, Sparse};
@@ -59,7 +59,7 @@ enum Rows {
     Svmlight(Source, svmlight::Options),
     Csv(Box<csv::Rows>),
     /// A table whose columns become inputs as a recipe says.
-    Frames(Box<csv::Frames>, Recipe),
+    Frames(Open, Recipe),
     Npy(npy::Array),
     /// A store is mapped as a whole.
     Store(Box<Table>),
@@ -78,20 +78,23 @@ impl Reader {
                 let options = self.svmlight_options(labelled, 0)?;
                 Rows::Svmlight(source, options)
             }
-            Format::Csv { delimiter } => match &self.recipe {
-                Some(recipe) => {
-                    let frames = self.open_frames(source, delimiter)?;
-                    let recipe = present(recipe, frames.names());
-                    Rows::Frames(Box::new(frames), recipe)
-                }
-                None => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
-            },
+            Format::Csv { delimiter } if self.recipe.is_none() => {
+                Rows::Csv(Box::new(self.open_csv(source, delimiter)?))
+            }
+            format @ (Format::Csv { .. } | Format::Parquet | Format::Arrow) => {
+                let open = self.open_table(source, format)?.expect("these are tables");
+                let recipe = match &self.recipe {
+                    Some(recipe) => present(recipe, open.names()),
+                    None => Recipe::plain(open.names().iter().cloned()),
+                };
+                Rows::Frames(open, recipe)
+            }
             Format::Npy => Rows::Npy(self.open_npy(source)?),
             Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
         };
         let names = match &rows {
             Rows::Csv(table) => table.names(),
-            Rows::Frames(frames, recipe) => frames.input_names(recipe.names()),
+            Rows::Frames(frames, recipe) => frames.input_names(recipe),
             Rows::Store(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) => Names::default(),
         };

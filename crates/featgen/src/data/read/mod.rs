@@ -4,13 +4,17 @@
 //! |---|---|
 //! | svmlight/LIBSVM text | sparse columns |
 //! | CSV with a header (comma, semicolon or tab) | dense rows; with categories, sparse columns: see [`crate::table`] |
+//! | Parquet, Arrow (IPC) | the same, to the bit, as a CSV of the same table |
 //! | a [store](crate::data::store) | what it holds, mapped |
 //! | NumPy `.npy`, two-dimensional, `f4` or `f8` | dense, in the file's order and precision, mapped rather than read |
 //!
 //! Each may be compressed with gzip or zstd. What is wrong with an input is said with file, line and column.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod batches;
 mod csv;
+mod header;
 mod idset;
 mod limits;
 pub(crate) mod lists;
@@ -178,6 +182,7 @@ impl Reader {
         let name = source.name().to_owned();
         let table = match source.format(self.label_column.is_some())? {
             Format::Csv { delimiter } => self.named(self.read_csv(source, delimiter)?)?,
+            format @ (Format::Parquet | Format::Arrow) => self.named(self.read_arrow(source, format)?)?,
             other => {
                 self.refuse_columns(other)?;
                 match other {
@@ -270,7 +275,7 @@ impl Reader {
     }
 
     /// Where labels are in a table.
-    fn label(&self) -> Result<csv::Label<'_>> {
+    fn label(&self) -> Result<header::Label<'_>> {
         if self.label_column.is_some() && self.labels_file.is_some() {
             return Err(Error::parameter(
                 "labels",
@@ -278,7 +283,7 @@ impl Reader {
             ));
         }
         let (column, event) = (self.label_column.as_deref(), self.event_column.as_deref());
-        Ok(csv::Label { column, event, required: self.labels_inside() })
+        Ok(header::Label { column, event, required: self.labels_inside() })
     }
 
     fn open_csv(&self, source: Source, delimiter: u8) -> Result<csv::Rows> {

@@ -61,6 +61,10 @@ pub(super) enum Format {
     Store,
     /// A NumPy array.
     Npy,
+    /// A Parquet file.
+    Parquet,
+    /// An Arrow file.
+    Arrow,
     /// Lines of `label index:value ...`; whether the first line has a label.
     Svmlight { labelled: bool },
     /// Cells between delimiters, under a header.
@@ -74,7 +78,7 @@ impl Format {
             Self::Store => "a store",
             Self::Npy => "an array",
             Self::Svmlight { .. } => "svmlight text",
-            Self::Csv { .. } => "a table",
+            Self::Csv { .. } | Self::Parquet | Self::Arrow => "a table",
         }
     }
 }
@@ -207,6 +211,12 @@ impl Source {
         }
         if self.is_npy()? {
             return Ok(Format::Npy);
+        }
+        if self.head.starts_with(b"PAR1") {
+            return Ok(Format::Parquet);
+        }
+        if self.head.starts_with(b"ARROW1") {
+            return Ok(Format::Arrow);
         }
         if self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff") {
             return Err(self.error("text in UTF-16: convert it to UTF-8"));

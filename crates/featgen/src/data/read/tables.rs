@@ -5,11 +5,125 @@ use std::path::Path;
 use super::csv::{Found, Frames, Surveyor};
 use super::source::{Format, Source};
 use super::{Reader, Table};
-use crate::data::{Labels, Names};
+use crate::data::{Dataset, Labels, Names};
 use crate::error::{Error, Reason, Result};
 use crate::table::{Frame, Options, Recipe, Schema, Series, Strangers, Survey, is_called_id};
 
+/// A table of any format, whose header was read.
+pub(super) enum Open {
+    Csv(Box<Frames>),
+    #[cfg(feature = "arrow")]
+    Arrow(Box<super::arrow::Frames>),
+}
+
+/// Calls a method of whatever is open.
+macro_rules! of_any {
+    ($open:expr, $frames:ident => $call:expr) => {
+        match $open {
+            Open::Csv($frames) => $call,
+            #[cfg(feature = "arrow")]
+            Open::Arrow($frames) => $call,
+        }
+    };
+}
+
+impl Open {
+    fn file(&self) -> &str {
+        of_any!(self, frames => frames.file())
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        of_any!(self, frames => frames.names())
+    }
+
+    fn outcome(&self) -> Vec<usize> {
+        of_any!(self, frames => frames.outcome())
+    }
+
+    /// Names of inputs made of this table.
+    pub(super) fn input_names(&self, recipe: &Recipe) -> Names {
+        of_any!(self, frames => frames.input_names(recipe.names())).of_columns(recipe)
+    }
+
+    /// From now on reads the columns of a recipe, and of them only those that are wanted.
+    pub(super) fn follow(&mut self, recipe: &Recipe, wanted: impl Fn(&str) -> bool) {
+        of_any!(self, frames => frames.follow(recipe, wanted));
+    }
+
+    /// The next rows, of about `most` cells, as the recipe that is followed says, and their labels; `None` at the end.
+    pub(super) fn read(&mut self, most: usize, eager: bool) -> Result<Option<(Frame, Option<Labels>)>> {
+        match self {
+            Self::Csv(frames) => frames.read(most, eager),
+            #[cfg(feature = "arrow")]
+            Self::Arrow(frames) => frames.read(most),
+        }
+    }
+}
+
+impl Open {
+    /// All rows, likewise.
+    fn read_all(&mut self) -> Result<(Frame, Option<Labels>)> {
+        match self {
+            Self::Csv(frames) => {
+                let all = frames.read(usize::MAX, false)?.expect("no rows are an error the first time");
+                // All that can follow is a mistake.
+                frames.read(usize::MAX, false)?;
+                Ok(all)
+            }
+            #[cfg(feature = "arrow")]
+            Self::Arrow(frames) => frames.read_all(),
+        }
+    }
+}
+
 impl Reader {
+    /// Opens a table of any format; `None` for what is none.
+    pub(super) fn open_table(&self, source: Source, format: Format) -> Result<Option<Open>> {
+        Ok(match format {
+            Format::Csv { delimiter } => Some(Open::Csv(Box::new(self.open_frames(source, delimiter)?))),
+            #[cfg(feature = "arrow")]
+            Format::Parquet | Format::Arrow => {
+                let frames = super::arrow::Frames::open(&source, format == Format::Parquet, self.label()?)?;
+                Some(Open::Arrow(Box::new(frames)))
+            }
+            #[cfg(not(feature = "arrow"))]
+            Format::Parquet | Format::Arrow => {
+                return Err(source.error("this featgen was built without Parquet and Arrow"));
+            }
+            Format::Store | Format::Npy | Format::Svmlight { .. } => None,
+        })
+    }
+
+    /// Reads a table of a format that says what its columns are.
+    #[cfg(feature = "arrow")]
+    pub(super) fn read_arrow(&self, source: Source, format: Format) -> Result<Table> {
+        self.table_of(super::arrow::Frames::open(&source, format == Format::Parquet, self.label()?)?)
+    }
+
+    #[cfg(not(feature = "arrow"))]
+    pub(super) fn read_arrow(&self, source: Source, format: Format) -> Result<Table> {
+        self.open_table(source, format).map(|_| unreachable!("refused when it is opened"))
+    }
+
+    /// Reads a table from Arrow's stream format in memory; `name` is for messages.
+    #[cfg(feature = "arrow")]
+    pub fn read_arrow_stream(&self, bytes: Vec<u8>, name: &str) -> Result<Dataset> {
+        let table = self.table_of(super::arrow::Frames::stream(bytes, name, self.label()?)?)?;
+        let Table { columns, labels, names, recipe, notes } = table;
+        let (labels, names) = (labels.unwrap_or_default(), names.unwrap_or_default());
+        Ok(Dataset { columns, labels, names, source: name.to_owned(), recipe, notes })
+    }
+
+    #[cfg(feature = "arrow")]
+    fn table_of(&self, mut frames: super::arrow::Frames) -> Result<Table> {
+        if let Some(recipe) = &self.recipe {
+            return by_recipe(Open::Arrow(Box::new(frames)), recipe);
+        }
+        let (frame, labels, gaps) = frames.find_out(&self.table)?;
+        let read = ReadFrame { frame, labels, gaps, outcome: frames.outcome() };
+        read.into_table(&self.table, frames.file(), |names| frames.input_names(names))
+    }
+
     /// Reads a table, whose columns are found out where there is no recipe.
     pub(super) fn read_csv(&self, mut source: Source, delimiter: u8) -> Result<Table> {
         let mut texts = Vec::new();
@@ -17,7 +131,7 @@ impl Reader {
             let again = source.again();
             let mut frames = self.open_frames(source, delimiter)?;
             if let Some(recipe) = &self.recipe {
-                return by_recipe(frames, recipe);
+                return by_recipe(Open::Csv(Box::new(frames)), recipe);
             }
             match frames.find_out(&self.table, &texts)? {
                 Found::Table { frame, labels, gaps } => {
@@ -55,8 +169,11 @@ impl Reader {
             return Ok(false);
         }
         let mut source = Source::open(path)?;
-        let Format::Csv { delimiter } = source.format(self.label_column.is_some())? else { return Ok(false) };
-        let frames = self.open_frames(source, delimiter)?;
+        let format = source.format(self.label_column.is_some())?;
+        let Some(frames) = self.open_table(source, format)? else { return Ok(false) };
+        if !matches!(format, Format::Csv { .. }) {
+            return Ok(true);
+        }
         let outcome = frames.outcome();
         let mut names = frames.names().iter().enumerate().filter(|(k, _)| !outcome.contains(k));
         Ok(self.table != Options::default() || names.any(|(_, name)| is_called_id(name)))
@@ -71,7 +188,7 @@ impl Reader {
             return false;
         }
         let format = Source::open(path).and_then(|mut source| source.format(self.label_column.is_some()));
-        matches!(format, Ok(Format::Csv { .. }))
+        matches!(format, Ok(Format::Csv { .. } | Format::Parquet | Format::Arrow))
     }
 
     /// Whether a file holds a table with columns of its own.
@@ -83,7 +200,11 @@ impl Reader {
                 !text.starts_with(['{', '[']) && !text.contains(|c: char| c.is_control() && c != '\t')
             })
         };
-        matches!(source.format(false), Ok(Format::Csv { .. })) && source.first_line().is_ok_and(readable)
+        match source.format(false) {
+            Ok(Format::Parquet | Format::Arrow) => true,
+            Ok(Format::Csv { .. }) => source.first_line().is_ok_and(readable),
+            _ => false,
+        }
     }
 
     /// How the columns of a table become inputs, and what may surprise about it. All rows are read, and none are kept.
@@ -96,6 +217,12 @@ impl Reader {
         let mut source = Source::open(path.as_ref())?;
         match source.format(self.label_column.is_some())? {
             Format::Csv { delimiter } => self.survey_csv(source, delimiter),
+            #[cfg(feature = "arrow")]
+            format @ (Format::Parquet | Format::Arrow) => {
+                let mut frames =
+                    super::arrow::Frames::open(&source, format == Format::Parquet, self.label()?)?;
+                Schema::new(&frames.survey(&self.table, self.chunk)?, &self.table, &frames.outcome())
+            }
             other => Err(source
                 .error(format!("only the columns of tables can be shown, and this is {}", other.name()))),
         }
@@ -184,16 +311,14 @@ pub(super) fn learned(schema: &Schema, file: &str) -> Result<(Recipe, Vec<Reason
 }
 
 /// Reads the columns of a recipe, as many of them as there are.
-fn by_recipe(mut frames: Frames, recipe: &Recipe) -> Result<Table> {
+fn by_recipe(mut frames: Open, recipe: &Recipe) -> Result<Table> {
     let recipe = present(recipe, frames.names());
     frames.follow(&recipe, |_| true);
-    let (mut frame, labels) = frames.read(usize::MAX, false)?.expect("no rows are an error the first time");
-    // All that can follow is a mistake.
-    frames.read(usize::MAX, false)?;
+    let (mut frame, labels) = frames.read_all()?;
     let encoded = recipe.encode(&mut frame, frames.file())?;
     let strangers = Strangers::default();
     strangers.add(encoded.unseen);
-    let names = Some(frames.input_names(recipe.names()).of_columns(&recipe));
+    let names = Some(frames.input_names(&recipe));
     Ok(Table {
         columns: encoded.columns.boxed(),
         labels,

@@ -2,8 +2,8 @@
 
 use csv::ByteRecord;
 
-use super::header::{Header, Label};
 use super::lines::Records;
+use crate::data::read::header::{Header, Label};
 use crate::data::read::source::Source;
 use crate::data::read::spellings::Spellings;
 use crate::data::read::{number, quoted};

@@ -1,15 +1,13 @@
 //! Tables with a header, cells between delimiters.
 
 mod frames;
-mod header;
 mod lines;
 
 use csv::ByteRecord;
 
 pub(super) use self::frames::{Found, Frames, Surveyor};
-use self::header::Header;
-pub(super) use self::header::Label;
 use self::lines::Records;
+use super::header::{Header, Label};
 use super::picked::Picked;
 use super::source::Source;
 use super::spellings::Spellings;

@@ -2,21 +2,21 @@
 
 use csv::ByteRecord;
 
+use super::quoted;
+use super::spellings::Spellings;
 use crate::data::Names;
-use crate::data::read::quoted;
-use crate::data::read::spellings::Spellings;
 use crate::error::{Error, Place, Reason, Result};
 use crate::table::cells::is_missing_label;
 
 /// Where labels stand.
 #[derive(Clone, Copy)]
-pub(in crate::data::read) struct Label<'a> {
+pub(super) struct Label<'a> {
     /// The column's name, or its number from 1.
-    pub(in crate::data::read) column: Option<&'a str>,
+    pub(super) column: Option<&'a str>,
     /// Where labels are times: the column that says whether there was an event, likewise.
-    pub(in crate::data::read) event: Option<&'a str>,
+    pub(super) event: Option<&'a str>,
     /// Whether there must be one.
-    pub(in crate::data::read) required: bool,
+    pub(super) required: bool,
 }
 
 /// Names shown of a header that does not hold what is looked for.
@@ -28,7 +28,7 @@ pub(super) struct Header {
     pub(super) names: Vec<String>,
     pub(super) label: Option<usize>,
     /// Where labels are times: the column that says whether there was an event.
-    event: Option<usize>,
+    pub(super) event: Option<usize>,
 }
 
 impl Header {
@@ -49,7 +49,23 @@ impl Header {
             }
             names.push(name.to_owned());
         }
-        let here = |reason| Error::input(Place::at(&file, line, 1), reason);
+        Self::found(Place::at(&file.clone(), line, 1), file, names, label)
+    }
+
+    /// That of a table whose columns are called so.
+    #[cfg(feature = "arrow")]
+    pub(super) fn of(file: String, names: Vec<String>, label: Label<'_>) -> Result<Self> {
+        let mut seen = std::collections::HashSet::new();
+        if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
+            let reason = format!("two columns are called {}", quoted(name.as_bytes()));
+            return Err(Error::input(file.as_str(), reason));
+        }
+        Self::found(Place::from(file.as_str()), file, names, label)
+    }
+
+    /// Finds what is to be predicted; if it is not there, that is wrong at a place.
+    fn found(place: Place, file: String, names: Vec<String>, label: Label<'_>) -> Result<Self> {
+        let here = |reason| Error::input(place.clone(), reason);
         let event = match label.event {
             Some(column) if label.required => Some(find(&names, column).map_err(here)?),
             Some(column) => find(&names, column).ok(),
@@ -88,43 +104,45 @@ impl Header {
 
     /// Reads the label of a row. Called when nothing else is wrong with the row: one that is refused must leave no label.
     pub(super) fn read_outcome(&self, line: u64, record: &ByteRecord, labels: &mut Spellings) -> Result<()> {
-        let wrong = |k: usize, reason: String| Err(self.wrong(line, k, reason));
-        let mut happened = true;
-        if let Some(k) = self.event {
-            let cell = record[k].trim_ascii();
-            let Some(said) = truth(cell) else {
-                let reason = "does not say whether there was an event: 1 or 0, true or false";
-                return wrong(k, format!("{}: {} {reason}", self.column(k), quoted(cell)));
-            };
-            happened = said;
-        }
         let Some(k) = self.label else { return Ok(()) };
         let cell = record[k].trim_ascii();
-        let label = match std::str::from_utf8(cell) {
-            Ok(_) if is_missing_label(cell) => {
-                return wrong(k, format!("{}: the label is missing", self.column(k)));
-            }
-            Ok(text) => text,
-            Err(_) => {
-                return wrong(
-                    k,
-                    format!("{}: the label {} is not text in UTF-8", self.column(k), quoted(cell)),
-                );
-            }
+        let Ok(label) = std::str::from_utf8(cell) else {
+            let reason = format!("{}: the label {} is not text in UTF-8", self.column(k), quoted(cell));
+            return Err(self.wrong(line, k, reason));
         };
+        let event = self.event.map(|k| record[k].trim_ascii());
+        self.resolve(label, event, line, labels).map_err(|(k, reason)| self.wrong(line, k, reason))
+    }
+
+    /// Adds the label of a row, which may be a time with or without an event; or says what is wrong, and in which column.
+    pub(super) fn resolve(
+        &self,
+        label: &str,
+        event: Option<&[u8]>,
+        line: u64,
+        labels: &mut Spellings,
+    ) -> Result<(), (usize, String)> {
+        let mut happened = true;
+        if let (Some(cell), Some(k)) = (event, self.event) {
+            let reason = "does not say whether there was an event: 1 or 0, true or false";
+            let unclear = || (k, format!("{}: {} {reason}", self.column(k), quoted(cell)));
+            happened = truth(cell).ok_or_else(unclear)?;
+        }
+        let Some(k) = self.label else { return Ok(()) };
+        if is_missing_label(label.as_bytes()) {
+            return Err((k, format!("{}: the label is missing", self.column(k))));
+        }
         let censored;
-        let label = match (self.event, label.starts_with('-')) {
-            (Some(_), true) => return wrong(k, format!("a time cannot be {label}: it must be above 0")),
+        let label = match (event, label.starts_with('-')) {
+            (Some(_), true) => return Err((k, format!("a time cannot be {label}: it must be above 0"))),
             (Some(_), false) if !happened => {
                 censored = format!("-{label}");
                 &censored
             }
             _ => label,
         };
-        match labels.resolve(label, line) {
-            Ok(label) => labels.push(label),
-            Err(reason) => return wrong(k, reason.into()),
-        }
+        let label = labels.resolve(label, line).map_err(|reason| (k, reason.to_owned()))?;
+        labels.push(label);
         Ok(())
     }
 
