@@ -49,7 +49,7 @@ impl Header {
             }
             names.push(name.to_owned());
         }
-        Self::found(Place::at(&file.clone(), line, 1), file, names, label)
+        Self::found(Place::at(file.clone(), line, 1), file, names, label)
     }
 
     /// That of a table whose columns are called so.

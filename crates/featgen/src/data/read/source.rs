@@ -291,7 +291,7 @@ impl Source {
     }
 
     /// Skips blank lines and comments before the first line of a table; returns how many. The last comment is the header where it
-    /// has as many cells as the first line, and that holds a number (`#CHROM	POS`): only its sign is skipped then.
+    /// has as many cells as the first line, and that holds a number (`#CHROM` in the variant call format): only its sign is skipped then.
     pub(super) fn skip_comments(&mut self, delimiter: u8) -> Result<u64> {
         let first = self.first_line()?;
         let (mut at, mut skipped, mut last) = (self.taken, 0, None);

@@ -135,7 +135,7 @@ impl Reader {
             }
             match frames.find_out(&self.table, &texts)? {
                 Found::Table { frame, labels, gaps } => {
-                    let read = ReadFrame { frame, labels, gaps, outcome: frames.outcome() };
+                    let read = ReadFrame { frame: *frame, labels, gaps, outcome: frames.outcome() };
                     return read.into_table(&self.table, frames.file(), |names| frames.input_names(names));
                 }
                 Found::Again(columns) => {

@@ -72,7 +72,7 @@ struct Words {
 /// What became of a table whose columns are to be found out.
 pub(in crate::data::read) enum Found {
     /// The table with its labels; and whether anything is missing in its numbers.
-    Table { frame: Frame, labels: Option<Labels>, gaps: bool },
+    Table { frame: Box<Frame>, labels: Option<Labels>, gaps: bool },
     /// These columns turned out to be text after they seemed to be numbers: it must be read again.
     Again(Vec<usize>),
 }
@@ -144,7 +144,7 @@ impl Frames {
         }
         let labels = self.take_labels();
         let gaps = self.gaps;
-        Ok(Found::Table { frame: self.take_frame(), labels, gaps })
+        Ok(Found::Table { frame: Box::new(self.take_frame()), labels, gaps })
     }
 
     /// The same for who keeps no rows: what is known of the columns when all were seen, about so many numbers of them at a time.
