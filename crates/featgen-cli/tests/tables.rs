@@ -190,6 +190,10 @@ fn hostile_tables() {
         let row = vec![cell; columns].join(",");
         format!("{},y\n{row},a\n{row},b\n", header.join(","))
     };
+    // As wide again when it is predicted.
+    fs::write(path.join("wide"), wide(50_000, "w").replacen("w,a", "v,a", 1)).unwrap();
+    featgen(path).args(["train", "wide", "--label", "y", "-q", "-o", "wide.json"]).assert().success();
+    featgen(path).args(["predict", "wide.json", "wide", "-q"]).assert().success();
     let level = "l".repeat(1 << 20);
     let cases: Vec<(&str, Vec<u8>, &str, i32, &str)> = vec![
         ("text in the last row of many", many("1,oops,yes\n").into(), "", 1, "in:5002:2: column 2 (`a`): `oops` is not a number, as 5000 others of the column are"),

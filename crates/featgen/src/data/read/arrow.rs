@@ -150,8 +150,9 @@ impl Frames {
 
     /// From now on reads the columns of a recipe, and of them only those that are wanted.
     pub(super) fn follow(&mut self, recipe: &Recipe, wanted: impl Fn(&str) -> bool) {
+        let places = self.header.places();
         for column in recipe.columns().iter().filter(|column| wanted(&column.column)) {
-            if let Some(k) = self.header.names.iter().position(|name| *name == column.column) {
+            if let Some(&k) = places.get(&column.column) {
                 self.plan[k] = Some(matches!(column.how, How::Category(_)));
             }
         }

@@ -1,5 +1,7 @@
 //! The header of a table, and the columns that say what is to be predicted.
 
+use std::collections::{HashMap, HashSet};
+
 use csv::ByteRecord;
 
 use super::quoted;
@@ -34,7 +36,7 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn new(file: String, line: u64, record: &ByteRecord, label: Label<'_>) -> Result<Self> {
         let mut names: Vec<String> = Vec::with_capacity(record.len());
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for (k, cell) in record.iter().map(<[u8]>::trim_ascii).enumerate() {
             let wrong = |reason: String| Err(Error::input(Place::at(&file, line, k as u64 + 1), reason));
             let Ok(name) = std::str::from_utf8(cell) else {
@@ -55,7 +57,7 @@ impl Header {
     /// That of a table whose columns are called so.
     #[cfg(feature = "arrow")]
     pub(super) fn of(file: String, names: Vec<String>, label: Label<'_>) -> Result<Self> {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
             let reason = format!("two columns are called {}", quoted(name.as_bytes()));
             return Err(Error::input(file.as_str(), reason));
@@ -85,6 +87,11 @@ impl Header {
             Some(k) => names.beside_label(self.names[k].as_str()),
             None => names,
         }
+    }
+
+    /// Where the column of each name is.
+    pub(super) fn places(&self) -> HashMap<String, usize> {
+        self.names.iter().cloned().zip(0..).collect()
     }
 
     /// Number of features.

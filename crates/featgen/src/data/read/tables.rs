@@ -193,6 +193,10 @@ impl Reader {
 
     /// Whether a file holds a table with columns of its own.
     pub fn is_table(path: impl AsRef<Path>) -> bool {
+        // What can be read only once is left to who asks.
+        if !path.as_ref().metadata().is_ok_and(|data| data.is_file()) {
+            return false;
+        }
         let Ok(mut source) = Source::open(path.as_ref()) else { return false };
         let readable = |line: Vec<u8>| {
             let text = String::from_utf8(line).ok();

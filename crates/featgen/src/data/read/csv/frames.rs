@@ -1,5 +1,7 @@
 //! Tables as they come: columns are found out, or are read as a recipe says.
 
+use std::collections::HashSet;
+
 use csv::ByteRecord;
 
 use super::lines::Records;
@@ -199,6 +201,7 @@ impl Frames {
     }
 
     fn begin_finding(&mut self, asked: &[Option<Ask>], texts: &[usize]) {
+        let texts: HashSet<usize> = texts.iter().copied().collect();
         for k in 0..self.header.names.len() {
             let take = match asked[k] {
                 _ if self.header.is_outcome(k) => Take::Skip,
@@ -219,8 +222,9 @@ impl Frames {
     /// From now on reads the columns of a recipe, and of them only those that are wanted.
     pub(in crate::data::read) fn follow(&mut self, recipe: &Recipe, wanted: impl Fn(&str) -> bool) {
         self.plan = vec![Take::Skip; self.header.names.len()];
+        let places = self.header.places();
         for column in recipe.columns().iter().filter(|column| wanted(&column.column)) {
-            let Some(k) = self.header.names.iter().position(|name| *name == column.column) else { continue };
+            let Some(&k) = places.get(&column.column) else { continue };
             self.plan[k] = match &column.how {
                 How::Number(number) => Take::Written(number.written, number.missing.is_some()),
                 How::Category(_) => self.new_texts(Texts::default(), 0),
