@@ -39,11 +39,13 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def product(factors: Sequence[str]) -> str:
-    """What a product of these inputs is called: ``a*b``, ``a^2``, ``1``."""
+    """What a product of these inputs is called: ``a*b``, ``a^2``, ``1``; of levels of categories, ``a = x & b = y``."""
     powers: dict[str, int] = {}
     for factor in factors:
         powers[factor] = powers.get(factor, 0) + 1
-    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in powers.items()) or "1"
+    shown = [name if power == 1 else f"{name}^{power}" for name, power in powers.items()]
+    levels = len(shown) > 1 and all(" = " in factor for factor in shown)
+    return (" & " if levels else "*").join(shown) or "1"
 
 
 def table(columns: dict[str, Any]) -> Any:

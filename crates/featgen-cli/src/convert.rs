@@ -12,7 +12,7 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<u8> {
     let start = Instant::now();
-    let reader = args.reader(context);
+    let reader = args.reader(context)?;
     let inputs: Vec<(&str, &Path)> =
         std::iter::once(("the data", &*args.data)).chain(reader.files()).collect();
     crate::check_outputs(&inputs, &[("the store", &args.store)])?;
@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<u8> {
             plural(made.shards, "shard"),
             seconds(start.elapsed().as_secs_f64())
         ));
+        made.notes.iter().for_each(|note| crate::note(format_args!("note: {}: {note}", args.data.display())));
     }
     Ok(crate::SUCCESS)
 }

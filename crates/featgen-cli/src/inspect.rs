@@ -1,22 +1,27 @@
-//! `featgen inspect`: what a model, or a store, holds.
+//! `featgen inspect`: what a model, a store or a table holds.
 
 use std::io::{self, Write};
 
 use featgen::Model;
+use featgen::data::read::Reader;
 use featgen::data::store;
 use featgen::model::{Certificate, Round};
 
 use crate::args::InspectArgs;
 use crate::json::{self, Report};
 use crate::numbers::{count, percent, short, small_percent};
-use crate::stored;
 use crate::style::Style;
 use crate::summary;
 use crate::table::Table;
+use crate::{columns, stored};
 
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<u8> {
     if store::is_store(&args.model) {
         stored::show(&args.model, args.json)?;
+        return Ok(crate::SUCCESS);
+    }
+    if Reader::is_table(&args.model) {
+        columns::show(args)?;
         return Ok(crate::SUCCESS);
     }
     let model = Model::load(&args.model)?;

@@ -3,9 +3,10 @@
 use featgen::data::Dataset;
 use featgen::objective::Kept;
 use featgen::space::{self, Inputs};
-use featgen::{Error, Result};
+use featgen::{Error, Result, table};
 
-/// The covariates of genotypes, and the columns of `list`: names, numbers from 1 or ranges of them, with commas between; or all that a file names after `@`.
+/// The covariates of genotypes, and the columns of `list`: names, numbers from 1, ranges of them or patterns, with commas between;
+/// or all that a file names after `@`.
 pub(crate) fn kept(list: Option<&str>, data: &Dataset) -> Result<Kept> {
     let mut ids = match list {
         None => Vec::new(),
@@ -25,18 +26,15 @@ pub(crate) fn kept(list: Option<&str>, data: &Dataset) -> Result<Kept> {
 fn listed(list: &str, data: &Dataset) -> Result<Vec<u64>> {
     let mut ids = Vec::new();
     for item in list.split(',').map(str::trim) {
-        let named = data.names.list().iter().position(|name| name == item);
-        match named.map(|place| (place as u64, place as u64 + 1)).or_else(|| numbers(item)) {
-            Some((first, end)) if end <= data.columns.dimension() => ids.extend(first..end),
-            _ => return Err(Error::parameter("keep", format!("the data have no column {item}"))),
+        // A column of a table stands for its inputs.
+        match data.recipe.as_ref().and_then(|recipe| recipe.independent(item)) {
+            Some(inputs) => ids.extend(inputs),
+            None => {
+                let found = table::listed(item, data.names.list(), data.columns.dimension());
+                let missing = |item| Error::parameter("keep", format!("the data have no column {item}"));
+                ids.extend(found.map_err(missing)?.into_iter().flatten());
+            }
         }
     }
     Ok(ids)
-}
-
-/// A number or a range of numbers, counted from 1, as ids: the first, and the one after the last.
-fn numbers(item: &str) -> Option<(u64, u64)> {
-    let (first, last) = item.split_once('-').unwrap_or((item, item));
-    let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-    (1..=last).contains(&first).then(|| (first - 1, last))
 }

@@ -3,6 +3,7 @@
 //! It is a library so that the Python package can bring the command along; the program is [`run`] and nothing else.
 
 mod args;
+mod columns;
 mod convert;
 mod demo;
 mod inspect;

@@ -30,7 +30,8 @@ pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
     if let Some(genotypes) = model.genotypes() {
         reader = reader.genotypes(genotypes);
     }
-    let batches = reader.batches(&args.data)?;
+    let batches = reader.recipe(model.recipe.as_ref()).batches(&args.data)?;
+    let strangers = batches.strangers();
     let (source, names) = (batches.source().to_owned(), batches.names().clone());
     let mut lacking = model.lacking(&names, batches.dimension());
     refuse_if_all(&lacking, &source, args)?;
@@ -47,6 +48,9 @@ pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
         crate::print(|out| json::write(&quality, out))?;
     }
     notes(&model, &source, known, &lacking, args.quiet);
+    if !args.quiet {
+        strangers.notes().iter().for_each(|note| crate::note(format_args!("note: {source}: {note}")));
+    }
     if !args.quiet && !args.json {
         tell(&model, &quality);
     }

@@ -2,8 +2,9 @@
 
 use featgen::data::{Columns, Dataset};
 use featgen::machine::Select;
-use featgen::space::spec::{Built, Omitted, Value};
+use featgen::space::spec::{Built, Grouping, Makes, Omitted, Value};
 use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, Scale, SpaceSpec};
+use featgen::table::Recipe;
 use featgen::{Context, Result};
 
 use crate::args::LearningArgs;
@@ -14,6 +15,8 @@ use crate::progress::Progress;
 pub(crate) struct Chosen<'a> {
     pub(crate) space: Box<dyn FeatureSpace + 'a>,
     pub(crate) spec: SpaceSpec,
+    /// The same without groups that nobody asked for.
+    described: SpaceSpec,
     pub(crate) notes: Vec<String>,
 }
 
@@ -28,7 +31,7 @@ pub(crate) fn chosen<'a>(
 ) -> Result<Chosen<'a>> {
     let inputs = Inputs::called(columns, &data.names).context(context);
     let inputs = scale.map_or(inputs, |scale| inputs.scaled(scale));
-    let mut spec = args.spec()?;
+    let mut spec = asked_or_of_table(args, data)?;
     for (parameter, file) in args.space.files() {
         spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, &inputs)?))?;
     }
@@ -46,7 +49,17 @@ pub(crate) fn chosen<'a>(
     if empty > 0 {
         notes.push(format!("{} left out, without a variant in {}", plural(empty, "gene"), data.source));
     }
-    Ok(Chosen { space, spec, notes })
+    Ok(Chosen { space, spec, described: args.spec()?, notes })
+}
+
+/// The space that is asked for. The columns of a table are groups, where there are no others.
+fn asked_or_of_table(args: &LearningArgs, data: &Dataset) -> Result<SpaceSpec> {
+    let spec = args.spec()?;
+    let groups = data.recipe.as_ref().and_then(Recipe::groups);
+    match groups.filter(|_| spec.grouping().is_none() && spec.kind().makes == Makes::Inputs) {
+        Some(groups) => spec.with_groups(Grouping::of_columns(groups)),
+        None => Ok(spec),
+    }
 }
 
 /// How the columns are weighed, if they are to be, where features are chosen in that way.
@@ -57,7 +70,7 @@ pub(crate) fn scale(
     data: &Dataset,
 ) -> Result<Option<Scale>> {
     let inputs = Inputs::called(columns, &data.names);
-    args.spec()?.scale(args.scaling(), select, &inputs, data.labels.weights())
+    asked_or_of_table(args, data)?.scale(args.scaling(), select, &inputs, data.labels.weights())
 }
 
 impl Chosen<'_> {
@@ -68,7 +81,7 @@ impl Chosen<'_> {
 
     /// What of its description the space itself does not know, in a model.
     pub(crate) fn describe(&self, model: featgen::Model) -> featgen::Model {
-        let groups = self.spec.grouping().map(|grouping| grouping.given());
+        let groups = self.described.grouping().map(|grouping| grouping.given());
         model.with_description(groups, self.spec.only().map(<[u64]>::to_vec))
     }
 }

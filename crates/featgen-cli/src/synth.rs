@@ -1,14 +1,17 @@
 //! `featgen synth`: data sets with a known solution, as files.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use featgen::Context;
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
-use featgen::synth::{Genome, Grouped, Linear, Outcome, Products, Set, Truth};
+use featgen::files::write_whole;
+use featgen::synth::{DECIDING, Genome, Grouped, Linear, Outcome, People, Products, Set, Truth};
 
 use crate::args::{
-    BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
+    BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, SynthTableArgs,
+    ValueChoice,
 };
 use crate::convert;
 use crate::progress::Progress;
@@ -19,6 +22,7 @@ pub(crate) fn run(args: &SynthArgs) -> anyhow::Result<u8> {
         SynthKind::Group(args) => group(args),
         SynthKind::Products(args) => products(args),
         SynthKind::Bed(args) => bed(args),
+        SynthKind::Table(args) => table(args),
     }
 }
 
@@ -120,6 +124,32 @@ fn check_prefix(prefix: &Path) -> featgen::Result<()> {
         return Err(featgen::Error::input(prefix.display().to_string().as_str(), reason));
     }
     Ok(())
+}
+
+fn table(args: &SynthTableArgs) -> anyhow::Result<u8> {
+    let &SynthTableArgs { rows, test_rows, seed, .. } = args;
+    let files = Files { prefix: &args.output, format: SynthFormat::Auto, test: test_rows > 0, groups: false };
+    let [train, test] = ["train.csv", "test.csv"].map(|name| files.named(name));
+    check_prefix(files.prefix)?;
+    crate::check_outputs(
+        &[],
+        &[("the training set", &train), ("the test set", &test), ("the truth", &files.truth())],
+    )?;
+    let people = People { rows, test_rows, seed };
+    people.write(Set::Train, &train)?;
+    let mut command = format!("featgen train {} --label income", shown(&train));
+    if files.test {
+        people.write(Set::Test, &test)?;
+        command += &format!(" --test {}", shown(&test));
+    }
+    write_whole(&files.truth(), |out| DECIDING.iter().try_for_each(|column| writeln!(out, "{column}")))?;
+    let model = files.named("model.json");
+    crate::print(|out| {
+        writeln!(out, "The {} deciding columns are in {}. Next:\n", DECIDING.len(), shown(&files.truth()))?;
+        writeln!(out, "  featgen inspect {} --label income", shown(&train))?;
+        writeln!(out, "  {command} --features {} -o {}", DECIDING.len(), shown(&model))
+    })?;
+    Ok(crate::SUCCESS)
 }
 
 /// Which files are written.

@@ -54,6 +54,7 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
         .map_err(|error| with_source(error, &train.source))?;
     let model = chosen.describe(model).with_scaling(args.learning.scaling());
     let model = model.with_genotypes(train.genotypes.as_ref());
+    let model = model.with_recipe(train.recipe.as_ref());
     let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
     progress.finish();
 
@@ -77,6 +78,9 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     }
     if !args.talk.quiet {
         [Some(&train), test.as_ref()].into_iter().flatten().for_each(left_out);
+        for data in std::iter::once(&train).chain(&test) {
+            data.notes.iter().for_each(|note| crate::note(format_args!("note: {}: {note}", data.source)));
+        }
         chosen.notes.iter().for_each(|note| crate::note(format_args!("note: {note}")));
         notes(args, &machine, &model);
     }
@@ -141,7 +145,7 @@ fn read(
         let reason = "these data would be read into memory; `featgen convert` makes a store of them first";
         return Err(Error::parameter("memory", reason).into());
     }
-    let mut reader = args.people.tell(args.input.reader(context));
+    let mut reader = args.people.tell(args.input.reader(context)).table(args.table.options()?);
     if let Some(file) = &args.names {
         reader = reader.names_file(file);
     }
@@ -157,7 +161,7 @@ fn read(
         if let Some(genotypes) = &train.genotypes {
             reader = args.people.tell(reader).genotypes(genotypes.genotypes(&train.names));
         }
-        reader.read(path)
+        reader.recipe(train.recipe.as_ref()).read(path)
     };
     let test = args.test.as_deref().map(read_test).transpose()?;
     Ok((train, test))

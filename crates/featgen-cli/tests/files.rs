@@ -112,7 +112,12 @@ fn table(folder: &Path) {
         numbers += &format!("{}{pairs}\n", x[0] + x[1] + 0.5);
         three += &format!("{}{pairs}\n", ["low", "middle", "high"][((x[0] + x[1]) * 1.5) as usize % 3]);
     }
+    let cell = |i: usize| [",red", "5,blue", "1,?", "2,red", "3,once"][if i == 7 { 4 } else { i % 4 }];
+    let row =
+        |i: usize| format!("\"{i},5\",{},2026-01-{:02},{}\n", cell(i), 1 + i % 28, ["no", "yes"][i % 2]);
+    let mixed = "comma,gaps,colour,when,y\n".to_owned() + &(0..60).map(row).collect::<String>();
     let files = [
+        ("mixed.csv", mixed.as_str()),
         ("data.svm", svm.as_str()),
         ("data.csv", &csv),
         ("weights.txt", &weights),
@@ -128,7 +133,7 @@ fn table(folder: &Path) {
 }
 
 /// Runs that between them use every space and every option that leaves a trace.
-const RUNS: [&str; 21] = [
+const RUNS: [&str; 23] = [
     "data.svm --test data.svm",
     "data.svm --features 2 --prove 0.1 --time-limit 100",
     "data.svm --features 3 --budget 1 --debias 1 --loss logistic --select best --exchange 2 --scale std -C 1",
@@ -150,6 +155,8 @@ const RUNS: [&str; 21] = [
     "three.svm --loss softmax --features 2 --keep 3 --test three.svm",
     "three.svm --loss squared-hinge --features 2 --space gaussian",
     "data.svm --loss logistic --features 2 --test data.svm",
+    "mixed.csv --label y --features 3",
+    "mixed.csv --label y --number when --features 4",
 ];
 
 #[test]
@@ -166,7 +173,10 @@ fn the_page_describes_every_key_of_models_and_reports() {
         reports.push((arguments.to_owned(), parse(&report)));
         reports.push((format!("inspect, {arguments}"), parse(&inspected)));
         models.push((arguments.to_owned(), parse(&file)));
-        for data in ["data.svm", "data.csv --label y", "unlabelled.csv", "numbers.svm", "three.svm"] {
+        // A recipe has columns of its own.
+        let others = ["data.svm", "data.csv --label y", "unlabelled.csv", "numbers.svm", "three.svm"];
+        let own: &[&str] = if arguments.starts_with("mixed") { &["mixed.csv --label y"] } else { &others };
+        for data in own {
             let quality = run(folder, &format!("predict model.json {data} --json -q"));
             qualities.push((format!("predict {data}"), parse(&quality)));
         }
@@ -207,6 +217,14 @@ fn the_page_describes_every_key_of_stores() {
         stores.push((arguments.to_owned(), serde_json::from_slice(&report).unwrap()));
     }
     check("`inspect STORE --json`", &stores);
+}
+
+#[test]
+fn the_page_describes_every_key_of_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let report = run(folder.path(), "inspect mixed.csv --label y --json");
+    check("`inspect TABLE --json`", &[("mixed.csv".into(), serde_json::from_slice(&report).unwrap())]);
 }
 
 /// Files of before they had formulas, parameters and a maker.

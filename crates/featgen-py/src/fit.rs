@@ -107,6 +107,7 @@ pub(crate) fn fit<'py>(
     if let Some(offset) = &target.offset {
         machine = machine.offset(offset.as_slice()?.to_vec());
     }
+    let recipe = x.recipe();
     let columns = x.columns()?;
     let columns = &*columns;
     let kept = Kept::new(columns, &names, &target.keep).map_err(raise)?;
@@ -134,7 +135,8 @@ pub(crate) fn fit<'py>(
             let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
             match (model, broken_off) {
                 (Ok((model, lacking)), broken_off) => {
-                    let model = space::describe(&spec, model).with_scaling(scaling);
+                    let model =
+                        space::describe(&spec, model).with_scaling(scaling).with_recipe(recipe.as_ref());
                     let model = featgen::Model { classes_are_text: text, ..model };
                     let lacking = lacking.map(|l| [l.members, l.of_members, l.groups, l.of_groups]);
                     Ok((Model::new(model), broken_off, lacking))

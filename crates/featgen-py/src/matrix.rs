@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use featgen::data::{Columns, Dense, Layout, SparseView, ValuesView};
+use featgen::table::Recipe;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -62,6 +63,14 @@ impl Matrix<'_> {
             Self::Sparse(sparse) => Lent::Made(Box::new(sparse.view()?)),
             Self::Store(store) => Lent::Known(store.columns()),
         })
+    }
+
+    /// How the columns of a table became these, if they are of one.
+    pub(crate) fn recipe(&self) -> Option<Recipe> {
+        match self {
+            Self::Store(store) => store.columns().recipe().ok().flatten(),
+            Self::F32(_) | Self::F64(_) | Self::Sparse(_) => None,
+        }
     }
 
     pub(crate) fn is_sparse(&self) -> bool {

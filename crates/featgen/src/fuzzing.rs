@@ -18,6 +18,7 @@ use crate::space::{
     FeatureSpace, GroupSpace, GroupWeight, Inputs, LinearSpace, TreeFormat, TreeSpace, groups_from_bytes,
     tree_from_bytes,
 };
+use crate::table::Recipe;
 
 /// One thread for all: starting some takes longer than parsing.
 static THREAD: LazyLock<Context> = LazyLock::new(|| Context::new().threads(1));
@@ -111,9 +112,32 @@ pub fn svmlight(bytes: &[u8]) {
     let _ = both_ways(&reader(), bytes);
 }
 
-/// A table whose labels are in column `y`.
+/// A table whose labels are in column `y`. What is found out about its columns must lead to the same inputs when it is read again, as a
+/// whole and in batches.
 pub fn csv(bytes: &[u8]) {
-    let _ = both_ways(&reader().label_column("y"), bytes);
+    let reader = reader().label_column("y");
+    let Ok(data) = Source::from_bytes(bytes).and_then(|source| reader.read_source(source)) else { return };
+    let _ = use_data(&data);
+    let Some(recipe) = &data.recipe else { return };
+    let written = serde_json::to_vec(recipe).expect("a recipe can always be written");
+    assert_eq!(serde_json::from_slice::<Recipe>(&written).ok().as_ref(), Some(recipe));
+    let reader = reader.recipe(Some(recipe));
+    let again = Source::from_bytes(bytes).and_then(|source| reader.read_source(source)).expect("read before");
+    assert_eq!(again.names, data.names);
+    assert_eq!(sums(&*again.columns), sums(&*data.columns));
+    let rows = in_batches(&reader, bytes, |dimension| (0..dimension.min(1 << 12)).collect());
+    assert_eq!(rows.ok(), Some(data.columns.rows()));
+}
+
+/// The sum of every column, by id.
+fn sums(columns: &dyn Columns) -> Vec<(u64, u64)> {
+    let mut sums = Vec::new();
+    columns.visit(0..columns.len(), &mut |k, column| {
+        let mut sum = 0.0;
+        column.for_each(|row, x| sum += f64::from(row + 1) * x);
+        sums.push((columns.id(k), f64::to_bits(sum)));
+    });
+    sums
 }
 
 /// An array.

@@ -18,6 +18,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`data`] | where instances live: storage and readers |
+//! | [`table`] | what the columns of a table mean, and how they become features |
 //! | [`target`] | what is to be predicted: classes, numbers, counts, times |
 //! | [`objective`] | how errors count, and what is never penalised |
 //! | [`feature`] | what a feature is, one file a kind |
@@ -48,6 +49,7 @@ mod rounding;
 pub mod space;
 pub mod subproblem;
 pub mod synth;
+pub mod table;
 pub mod target;
 
 pub use context::Context;

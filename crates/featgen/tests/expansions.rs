@@ -111,13 +111,7 @@ fn predictions_follow_from_the_raw_values() {
             let mut loaded = featgen::Model::load(&path).unwrap();
             loaded.rounds.iter_mut().zip(&model.rounds).for_each(|(a, b)| a.seconds = b.seconds);
             assert!(loaded == model, "{problem}");
-            let data = featgen::Dataset {
-                columns: problem.store(),
-                labels: problem.labels(),
-                names: Default::default(),
-                source: "test".into(),
-                genotypes: None,
-            };
+            let data = featgen::Dataset::new(problem.store(), problem.labels(), Default::default(), "test");
             let decision = loaded.decision(&data).unwrap();
             let scores = loaded.scores(&decision, &loaded.truth(&data.labels).unwrap());
             assert_eq!(scores.accuracy, model.training.accuracy, "{problem}");

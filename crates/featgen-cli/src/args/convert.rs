@@ -8,7 +8,7 @@ use featgen::Context;
 use featgen::data::read::Reader;
 use featgen::data::store::Conversion;
 
-use super::InputArgs;
+use super::{InputArgs, TableArgs};
 
 /// Turn data into a store: columns on disk, mapped into memory, for data larger than that.
 #[derive(Args)]
@@ -32,6 +32,9 @@ pub(crate) struct ConvertArgs {
 
     #[command(flatten)]
     pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    table: TableArgs,
 
     /// One weight an instance, one a line: how much each counts
     #[arg(long, value_name = "FILE", help_heading = "Input")]
@@ -59,15 +62,16 @@ pub(crate) struct ConvertArgs {
 }
 
 impl ConvertArgs {
-    pub(crate) fn reader(&self, context: &Context) -> Reader {
-        let mut reader = self.input.reader(context).require_labels(!self.unlabelled);
+    pub(crate) fn reader(&self, context: &Context) -> featgen::Result<Reader> {
+        let mut reader =
+            self.input.reader(context).require_labels(!self.unlabelled).table(self.table.options()?);
         if let Some(file) = &self.names {
             reader = reader.names_file(file);
         }
         if let Some(file) = &self.weights {
             reader = reader.weights_file(file);
         }
-        reader
+        Ok(reader)
     }
 
     pub(crate) fn conversion(&self) -> Conversion {

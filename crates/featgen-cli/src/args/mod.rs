@@ -10,6 +10,7 @@ mod people;
 mod predict;
 mod space;
 mod synth;
+mod table;
 mod train;
 
 use clap::{Args, Parser, Subcommand};
@@ -23,8 +24,10 @@ pub(crate) use people::PeopleArgs;
 pub(crate) use predict::{OutputKind, PredictArgs};
 pub(crate) use space::{GroupingArgs, SpaceArgs};
 pub(crate) use synth::{
-    BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, ValueChoice,
+    BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, SynthTableArgs,
+    ValueChoice,
 };
+pub(crate) use table::TableArgs;
 pub(crate) use train::TrainArgs;
 
 #[derive(Parser)]
@@ -44,8 +47,9 @@ Quick start:
   featgen predict model.json new.svm                    classify new data with them
 
 Input is recognised by its content: svmlight/LIBSVM text, plain or compressed by gzip or zstd; CSV with a header \
-(name the label's column with --label); NumPy .npy (give the labels with --labels); PLINK .bed, with .bim and .fam beside it (--pheno, --covar). `-` is \
-standard input.
+(name the label's column with --label; columns may be numbers, categories, dates and text, with values missing); Parquet \
+and Arrow files likewise; Matrix Market .mtx and NumPy .npy (give the labels with --labels); PLINK .bed, with .bim and .fam \
+beside it (--pheno, --covar). `-` is standard input.
 
 Files that are written appear whole or not at all and never take the place of an input. One that is replaced keeps its \
 permissions; a symbolic link is followed, even to a file that is not there yet, and stays.

@@ -14,7 +14,8 @@ Examples:
   featgen synth linear -o times --outcome times
   featgen synth group -o toy --rows 1000 --features 5000 --relevant 20
   featgen synth products -o toy --rows 5000 --features 20000 --relevant 5
-  featgen synth bed -o toy --rows 2000 --features 50000 --confounding 1")]
+  featgen synth bed -o toy --rows 2000 --features 50000 --confounding 1
+  featgen synth table -o people --rows 1000")]
 pub(crate) struct SynthArgs {
     #[command(subcommand)]
     pub(crate) kind: SynthKind,
@@ -26,6 +27,38 @@ pub(crate) enum SynthKind {
     Group(GroupArgs),
     Products(ProductsArgs),
     Bed(BedArgs),
+    Table(SynthTableArgs),
+}
+
+/// A table with columns of all kinds: numbers, categories, yes and no, a date, and cells without a value.
+///
+/// It has 15 columns about people that nobody is; seven of them decide on the last, `income`, which has two classes. The same seed
+/// makes the same table on every machine.
+#[derive(Args)]
+#[command(after_help = "\
+Files:
+  PREFIX.train.csv  the table
+  PREFIX.test.csv   more of the same
+  PREFIX.truth.txt  the columns that decide, one a line
+
+Example:
+  featgen synth table -o people --rows 1000")]
+pub(crate) struct SynthTableArgs {
+    /// What the names of the files begin with
+    #[arg(short, long, value_name = "PREFIX")]
+    pub(crate) output: PathBuf,
+
+    /// Training instances
+    #[arg(long, value_name = "N", default_value_t = 30_000)]
+    pub(crate) rows: usize,
+
+    /// Test instances; 0 for no test set
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    pub(crate) test_rows: usize,
+
+    /// What makes the random numbers differ
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
 }
 
 /// Two classes apart by a linear rule on a few of many normal features.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArgs, LearningArgs, PeopleArgs, Size, TalkArgs};
+use super::{InputArgs, LearningArgs, PeopleArgs, Size, TableArgs, TalkArgs};
 
 /// Select features, fit a model, and show what was selected.
 #[derive(Args)]
@@ -51,6 +51,9 @@ pub(crate) struct TrainArgs {
     /// Labels of the test data, one a line (for .npy and .mtx)
     #[arg(long, value_name = "FILE", requires = "test", help_heading = "Input")]
     pub(crate) test_labels: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
 
     #[command(flatten)]
     pub(crate) learning: LearningArgs,

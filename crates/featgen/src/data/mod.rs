@@ -37,7 +37,8 @@ pub(crate) use outputs::Tile;
 pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
-use crate::error::Result;
+use crate::error::{Reason, Result};
+use crate::table::Recipe;
 pub use crate::target::{ClassWeights, Labels};
 
 /// Instances stored so that one feature's values can be read together.
@@ -314,6 +315,10 @@ pub struct Dataset {
     pub source: String,
     /// Of genotypes, what is known of variants and people.
     pub genotypes: Option<read::Genotyped>,
+    /// How the columns of a table became features, where it was one.
+    pub recipe: Option<Recipe>,
+    /// What may surprise about them.
+    pub notes: Vec<Reason>,
 }
 
 /// What features are called.
@@ -322,22 +327,38 @@ pub struct Names {
     list: Vec<String>,
     identify: bool,
     label: Option<String>,
+    /// Columns of a table that make several features, and which.
+    columns: Vec<(String, Range<u64>)>,
 }
 
 impl Names {
     /// Names that are only shown: features are still told apart by their number.
     pub fn shown(list: Vec<String>) -> Self {
-        Self { list, identify: false, label: None }
+        Self { list, ..Self::default() }
     }
 
     /// Names that identify features, like the header of a table: other data may hold them in another order.
     pub fn identifying(list: Vec<String>) -> Self {
-        Self { list, identify: true, label: None }
+        Self { list, identify: true, ..Self::default() }
     }
 
     /// The same of a table that has a column of labels too.
     pub fn beside_label(self, column: impl Into<String>) -> Self {
         Self { label: Some(column.into()), ..self }
+    }
+
+    /// The same of features that were made of the columns of a table, which may then be spoken of too.
+    pub fn of_columns(self, recipe: &Recipe) -> Self {
+        let several = recipe.ranges().filter(|(column, range)| {
+            self.list[range.start as usize..range.end as usize] != [column.column.as_str()]
+        });
+        let columns = several.map(|(column, range)| (column.column.clone(), range)).collect();
+        Self { columns, ..self }
+    }
+
+    /// The features that were made of a column of that name, if that is not one of the same name.
+    pub fn column(&self, name: &str) -> Option<Range<u64>> {
+        self.columns.iter().find(|(column, _)| column == name).map(|(_, range)| range.clone())
     }
 
     /// The column of the same table that holds the labels.
@@ -367,6 +388,19 @@ impl Names {
 }
 
 impl Dataset {
+    /// Data that are no table.
+    pub fn new(columns: Box<dyn Columns>, labels: Labels, names: Names, source: impl Into<String>) -> Self {
+        Self {
+            columns,
+            labels,
+            names,
+            source: source.into(),
+            recipe: None,
+            notes: Vec::new(),
+            genotypes: None,
+        }
+    }
+
     /// Reads a file, recognised by its content: svmlight text, the same compressed, or CSV. `-` is standard input.
     ///
     /// Formats that need to be told more (NumPy arrays need labels) are read with [`read::Reader`].

@@ -111,7 +111,7 @@ impl Sparse {
     }
 
     /// From parts that are right by construction; checked in debug builds only.
-    pub(super) fn trusted(
+    pub(crate) fn trusted(
         rows: usize,
         dimension: u64,
         ids: Vec<u64>,

@@ -145,13 +145,7 @@ mod tests {
     fn small() -> Dataset {
         let values = Values::F32(vec![0.5, -2.0, 0.1]);
         let columns = Sparse::new(3, 5, vec![0, 3], vec![0, 2, 3], vec![0, 2, 2], values).unwrap();
-        Dataset {
-            columns: Box::new(columns),
-            labels: Labels::from_text(["-1", "+1", "-1"]),
-            names: Names::default(),
-            source: "small".into(),
-            genotypes: None,
-        }
+        Dataset::new(Box::new(columns), Labels::from_text(["-1", "+1", "-1"]), Names::default(), "small")
     }
 
     fn written(write: impl Fn(&Dataset, &Path) -> Result<()>) -> Vec<u8> {

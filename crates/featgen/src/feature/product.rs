@@ -65,7 +65,10 @@ impl FeatureKind for Product {
             1 => name(same[0]),
             power => format!("{}^{power}", name(same[0])),
         };
-        self.0.chunk_by(|a, b| a == b).map(factor).collect::<Vec<_>>().join("*")
+        let factors: Vec<String> = self.0.chunk_by(|a, b| a == b).map(factor).collect();
+        // Where each is a level of a category, the product says that all of them are there.
+        let levels = factors.len() > 1 && factors.iter().all(|factor| factor.contains(" = "));
+        factors.join(if levels { " & " } else { "*" })
     }
 
     fn unscaled(&self, made: &dyn Fn(u64) -> Scaled) -> Result<Scaled, &'static str> {

@@ -74,6 +74,7 @@ impl Run<'_> {
             proof,
             stopped,
             training,
+            recipe: None,
             by_name: data.named(),
             inputs: used.into_iter().filter(|_| data.named()).map(named).collect(),
             groups,

@@ -12,6 +12,7 @@ use crate::data::read::quoted;
 use crate::error::{Error, Place, Result};
 use crate::files::{read_at_most, write_whole};
 use crate::objective::Output;
+use crate::table::Recipe;
 use crate::target::same_number;
 
 const FORMAT: &str = "featgen-model";
@@ -144,6 +145,7 @@ impl Model {
             return Err(format!("damaged model: {} is no feature", quoted(term.name.as_bytes())));
         }
         self.check_curves()?;
+        self.recipe.as_ref().map_or(Ok(()), Recipe::check)?;
         self.check_bound("the certificate", self.certificate)?;
         self.proof.map_or(Ok(()), |proof| self.check_bound("the proof", proof.certificate()))?;
         self.rounds.iter().try_for_each(|round| self.check_round(round))?;

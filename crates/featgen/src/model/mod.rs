@@ -12,6 +12,7 @@ mod scores;
 mod unscaled;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,7 @@ use crate::feature::Feature;
 use crate::machine::{Select, Stop};
 use crate::objective::Output;
 use crate::space::Scaling;
+use crate::table::Recipe;
 
 /// A fitted model: the decision value of an instance is `sum over terms of weight * feature - bias`, and the same of columns that
 /// are kept; with several outputs there is one for each.
@@ -84,6 +86,9 @@ pub struct Model {
     pub stopped: Stop,
     /// What it was trained on.
     pub training: Training,
+    /// Of a table: how its columns became inputs, as far as terms are made of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Recipe>,
     /// Whether features of other data are found by name rather than by number.
     pub by_name: bool,
     /// What the inputs of the terms are called, where they are found by name.
@@ -351,6 +356,15 @@ impl Model {
         if let Some(parameters) = &mut self.parameters {
             parameters.scale = scaling.map(|scaling| scaling.name().to_owned());
         }
+        self
+    }
+
+    /// Notes how the columns of a table became the inputs that it was trained on.
+    pub fn with_recipe(mut self, recipe: Option<&Recipe>) -> Self {
+        let used: Vec<u64> = self.inputs.iter().map(|input| input.id).collect();
+        let used = |range: Range<u64>| used.iter().any(|id| range.contains(id));
+        let learned = recipe.filter(|recipe| !recipe.is_plain());
+        self.recipe = learned.map(|recipe| recipe.only(|_, range| used(range)));
         self
     }
 

@@ -188,6 +188,11 @@ impl<'a> Inputs<'a> {
         self.names.map_or(&[], Names::list)
     }
 
+    /// The features that were made of the column of a table.
+    pub(super) fn of_column(&self, name: &str) -> Option<Range<u64>> {
+        self.names?.column(name)
+    }
+
     /// Whether names, rather than numbers, tell features apart.
     pub fn named(&self) -> bool {
         self.names.is_some_and(Names::identify)

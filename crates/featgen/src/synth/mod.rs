@@ -1,7 +1,8 @@
 //! Data sets made from a seed: the same on every machine and for any number of threads.
 //!
 //! [`Linear`] and [`Grouped`] differ in what weights they draw; their values come from the same streams, one a column.
-//! [`Products`] are made by rows, for there features occur together. A [`Genome`] is written as it is made.
+//! [`Products`] are made by rows, for there features occur together. A [`Genome`] is written as it is made. [`People`] are a table with
+//! columns of all kinds.
 
 mod drawn;
 mod genome;
@@ -9,6 +10,7 @@ mod group;
 mod linear;
 mod outcome;
 mod products;
+mod table;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -24,6 +26,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{OpenClosed01, StandardNormal};
 use rayon::prelude::*;
+pub use table::{DECIDING, People};
 
 use crate::context::Context;
 use crate::data::{Columns, Dataset, Dense, Layout, Names, Sparse, Values};
@@ -338,7 +341,7 @@ fn dataset(
     (outcome, random): (Outcome, &mut ChaCha8Rng),
 ) -> Dataset {
     let labels = outcome.labels(decision, random);
-    Dataset { columns, labels, names: Names::default(), source: source.into(), genotypes: None }
+    Dataset::new(columns, labels, Names::default(), source)
 }
 
 /// Which `relevant` of `all` features or groups (`things`) are relevant; every choice is equally likely.

@@ -1,15 +1,18 @@
 //! Data of any length, some rows at a time.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::idset::IdSet;
 use super::lists::LabelFile;
 use super::mtx::{self, Repeats, Whole};
 use super::source::{Format, Source};
+use super::tables::{Open, present};
 use super::{Reader, Table, csv, npy, svmlight};
 use crate::context::Context;
 use crate::data::{Columns, Labels, Names, Sparse};
 use crate::error::{Error, Result};
+use crate::table::{Inputs, Recipe, Strangers};
 
 /// An open input that is handed on in batches of rows, so that memory does not grow with their number.
 ///
@@ -37,6 +40,7 @@ pub struct Batches {
     context: Context,
     /// Labels of a file of their own.
     labels: Option<LabelFile>,
+    strangers: Strangers,
 }
 
 /// Some rows that follow each other.
@@ -55,6 +59,8 @@ pub struct Batch {
 enum Rows {
     Svmlight(Source, svmlight::Options),
     Csv(Box<csv::Rows>),
+    /// A table whose columns become inputs as a recipe says.
+    Frames(Open, Recipe),
     Npy(npy::Array),
     Mtx(mtx::Matrix),
     /// A store is mapped as a whole.
@@ -76,7 +82,17 @@ impl Reader {
                 let options = self.svmlight_options(labelled, 0)?;
                 Rows::Svmlight(source, options)
             }
-            Format::Csv { delimiter } => Rows::Csv(Box::new(self.open_csv(source, delimiter)?)),
+            Format::Csv { delimiter } if self.recipe.is_none() => {
+                Rows::Csv(Box::new(self.open_csv(source, delimiter)?))
+            }
+            format @ (Format::Csv { .. } | Format::Parquet | Format::Arrow) => {
+                let open = self.open_table(source, format)?.expect("these are tables");
+                let recipe = match &self.recipe {
+                    Some(recipe) => present(recipe, open.names()),
+                    None => Recipe::plain(open.names().iter().cloned()),
+                };
+                Rows::Frames(open, recipe)
+            }
             Format::Npy => Rows::Npy(self.open_npy(source)?),
             Format::Mtx => Rows::Mtx(self.open_mtx(source)?),
             Format::Store => Rows::Store(Box::new(self.open_store(&source)?)),
@@ -84,6 +100,7 @@ impl Reader {
         };
         let names = match &rows {
             Rows::Csv(table) => table.names(),
+            Rows::Frames(frames, recipe) => frames.input_names(recipe),
             Rows::Store(table) | Rows::Bed(table) => table.names.clone().unwrap_or_default(),
             Rows::Svmlight(..) | Rows::Npy(_) | Rows::Mtx(_) => Names::default(),
         };
@@ -91,12 +108,13 @@ impl Reader {
         let known = match &rows {
             Rows::Npy(array) => Some(array.rows()),
             Rows::Mtx(matrix) => Some(matrix.rows()),
-            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Store(_) | Rows::Bed(_) => None,
+            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Frames(..) | Rows::Store(_) | Rows::Bed(_) => None,
         };
         if let (Some(rows), Some(labels)) = (known, &labels) {
             labels.check_length(rows)?;
         }
-        Ok(Batches { name, names, rows, size: self.chunk, context: self.context.clone(), labels })
+        let strangers = Strangers::default();
+        Ok(Batches { name, names, rows, size: self.chunk, context: self.context.clone(), labels, strangers })
     }
 }
 
@@ -115,11 +133,25 @@ impl Batches {
     pub fn dimension(&self) -> Option<u64> {
         match &self.rows {
             Rows::Svmlight(..) => None,
-            Rows::Csv(_) => Some(self.names.list().len() as u64),
+            Rows::Csv(_) | Rows::Frames(..) => Some(self.names.list().len() as u64),
             Rows::Npy(array) => Some(array.columns() as u64),
             Rows::Mtx(matrix) => Some(matrix.dimension()),
             Rows::Store(table) | Rows::Bed(table) => Some(table.columns.dimension()),
         }
+    }
+
+    /// How the columns of a table become features, if it is one and that is known.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        match &self.rows {
+            Rows::Frames(_, recipe) => Some(recipe),
+            Rows::Store(table) => table.recipe.as_ref(),
+            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Npy(_) | Rows::Mtx(_) | Rows::Bed(_) => None,
+        }
+    }
+
+    /// What will be said of levels that the training data did not have, when all rows were handed on.
+    pub fn strangers(&self) -> Strangers {
+        self.strangers.clone()
     }
 
     /// Hands on all rows in order, up to the first error; those of text before a mistake come first. Columns that are not
@@ -130,7 +162,7 @@ impl Batches {
         wanted: &[u64],
         mut each: impl FnMut(Batch) -> Result<(), E> + Send,
     ) -> Result<(), E> {
-        let Self { rows, size, context, labels, .. } = self;
+        let Self { name, rows, size, context, labels, strangers, .. } = self;
         let (mut labelled, mut first) = (Labelled { given: labels }, 0);
         let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>, mentioned: bool| {
             let labels = labelled.next(columns.rows(), inside)?;
@@ -155,6 +187,19 @@ impl Batches {
                     hand_on(columns, labels, false)?;
                 }
             }
+            Rows::Frames(mut frames, recipe) => {
+                let asked: HashSet<u64> = wanted.iter().copied().collect();
+                let needed = recipe.only(|_, mut range| range.any(|id| asked.contains(&id)));
+                let needed: HashSet<&str> =
+                    needed.columns().iter().map(|column| column.column.as_str()).collect();
+                frames.follow(&recipe, |column| needed.contains(column));
+                while let Some((mut frame, labels)) = frames.read(size, true)? {
+                    let encoded = recipe.encode(&mut frame, &name)?;
+                    strangers.add(encoded.unseen);
+                    // A level may occur in no row of a batch, and the column is there.
+                    hand_on(encoded.columns.boxed(), labels, !needed.is_empty())?;
+                }
+            }
             Rows::Npy(array) => array.for_each_batch(size, |columns| hand_on(columns, None, false))?,
             // Entries may come in any order: no row is complete before all is read.
             Rows::Mtx(matrix) => {
@@ -172,7 +217,12 @@ impl Batches {
     pub(crate) fn repeats(&self) -> Option<Repeats> {
         match &self.rows {
             Rows::Mtx(matrix) => Some(matrix.repeats()),
-            Rows::Svmlight(..) | Rows::Csv(_) | Rows::Npy(_) | Rows::Store(_) | Rows::Bed(_) => None,
+            Rows::Svmlight(..)
+            | Rows::Csv(_)
+            | Rows::Frames(..)
+            | Rows::Npy(_)
+            | Rows::Store(_)
+            | Rows::Bed(_) => None,
         }
     }
 
@@ -199,6 +249,16 @@ impl Batches {
             Rows::Csv(mut table) => {
                 while let Some((columns, labels)) = table.read(size, false)? {
                     hand_on(Part::Dense(columns), labels)?;
+                }
+            }
+            Rows::Frames(mut frames, recipe) => {
+                frames.follow(&recipe, |_| true);
+                while let Some((mut frame, labels)) = frames.read(size, false)? {
+                    let part = match recipe.encode(&mut frame, &name)?.columns {
+                        Inputs::Sparse(sparse) => Part::Sparse(sparse),
+                        Inputs::Dense(dense) => Part::Dense(Box::new(dense)),
+                    };
+                    hand_on(part, labels)?;
                 }
             }
             Rows::Npy(array) => {

@@ -3,7 +3,8 @@
 //! | content | becomes |
 //! |---|---|
 //! | svmlight/LIBSVM text | sparse columns |
-//! | CSV with a header (comma, semicolon or tab) | dense rows |
+//! | CSV with a header (comma, semicolon or tab) | dense rows; with categories, sparse columns: see [`crate::table`] |
+//! | Parquet, Arrow (IPC) | the same, to the bit, as a CSV of the same table |
 //! | Matrix Market `.mtx`, by coordinates or an array | sparse columns, or dense ones |
 //! | a [store](crate::data::store) | what it holds, mapped |
 //! | NumPy `.npy`, two-dimensional, `f4` or `f8` | dense, in the file's order and precision, mapped rather than read |
@@ -11,14 +12,17 @@
 //!
 //! Each but stores and genotypes may be compressed with gzip or zstd. What is wrong with an input is said with file, line and column.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod batches;
 mod csv;
+mod header;
 mod idset;
 mod limits;
 pub(crate) mod lists;
 mod mtx;
 mod npy;
-mod number;
+pub(crate) mod number;
 mod parallel;
 mod pausing;
 mod picked;
@@ -26,6 +30,7 @@ mod plink;
 mod source;
 mod spellings;
 mod svmlight;
+mod tables;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -43,6 +48,7 @@ use super::store::Store;
 use super::{Columns, Dataset, Labels, Names};
 use crate::context::Context;
 use crate::error::{Error, Reason, Result};
+use crate::table::{Options, Recipe};
 
 /// Bytes of text that one task parses, and values of a table or an array in a batch: small enough for what they leave to
 /// stay in the cache.
@@ -70,6 +76,8 @@ pub struct Reader {
     covar_file: Option<PathBuf>,
     genotypes: Option<HashMap<String, Genotype>>,
     require_labels: bool,
+    table: Options,
+    recipe: Option<Recipe>,
     context: Context,
     chunk: usize,
 }
@@ -87,6 +95,8 @@ impl Default for Reader {
             covar_file: None,
             genotypes: None,
             require_labels: true,
+            table: Options::default(),
+            recipe: None,
             context: Context::new(),
             chunk: CHUNK,
         }
@@ -98,6 +108,17 @@ struct Table {
     columns: Box<dyn Columns>,
     labels: Option<Labels>,
     names: Option<Names>,
+    /// How the columns of a table became these.
+    recipe: Option<Recipe>,
+    /// What may surprise.
+    notes: Vec<Reason>,
+}
+
+impl Table {
+    /// Columns that are no table's.
+    fn of(columns: Box<dyn Columns>, labels: Option<Labels>, names: Option<Names>) -> Self {
+        Self { columns, labels, names, recipe: None, notes: Vec::new() }
+    }
 }
 
 impl Reader {
@@ -171,6 +192,18 @@ impl Reader {
         self
     }
 
+    /// How the columns of a table are to be taken; without a word, what they are is found out.
+    pub fn table(mut self, options: Options) -> Self {
+        self.table = options;
+        self
+    }
+
+    /// How the columns of a table are known to become inputs: as in the data that a model was trained on.
+    pub fn recipe(mut self, recipe: Option<&Recipe>) -> Self {
+        self.recipe = recipe.cloned();
+        self
+    }
+
     /// The threads that parse. What is read does not depend on how many they are.
     pub fn context(mut self, context: &Context) -> Self {
         self.context = context.clone();
@@ -192,17 +225,17 @@ impl Reader {
         let name = source.name().to_owned();
         let format = self.format(&mut source)?;
         let mut genotypes = None;
+        self.refuse_columns(format)?;
         let table = match format {
             Format::Svmlight { labelled } => self.read_svmlight(source, labelled)?,
             Format::Csv { delimiter } => self.named(self.read_csv(source, delimiter)?)?,
+            format @ (Format::Parquet | Format::Arrow) => self.named(self.read_arrow(source, format)?)?,
             Format::Store => self.named(self.open_store(&source)?)?,
-            Format::Npy => {
-                self.named(Table { columns: self.open_npy(source)?.read()?, labels: None, names: None })?
-            }
+            Format::Npy => self.named(Table::of(self.open_npy(source)?.read()?, None, None))?,
             Format::Mtx => {
                 let matrix = self.open_mtx(source)?;
                 let columns = self.context.run(|| matrix.read(|_| true))??;
-                self.named(Table { columns, labels: None, names: None })?
+                self.named(Table::of(columns, None, None))?
             }
             Format::Bed => {
                 let (table, facts) = self.open_bed(source)?;
@@ -216,8 +249,16 @@ impl Reader {
             None => table.labels,
         };
         let labels = self.weighted(labels.unwrap_or_default(), rows)?;
-        let Table { columns, names, .. } = table;
-        Ok(Dataset { columns, labels, names: names.unwrap_or_default(), source: name, genotypes })
+        let Table { columns, names, recipe, notes, .. } = table;
+        Ok(Dataset {
+            columns,
+            labels,
+            names: names.unwrap_or_default(),
+            source: name,
+            recipe,
+            notes,
+            genotypes,
+        })
     }
 
     /// Tables about people are of use for genotypes alone.
@@ -306,7 +347,7 @@ impl Reader {
         let options = self.svmlight_options(labelled, named)?;
         let (columns, labels) = self.context.run(|| svmlight::read(source, options))??;
         let names = Some(self.checked_names(given, columns.dimension())?);
-        Ok(Table { columns: Box::new(columns), labels, names })
+        Ok(Table::of(Box::new(columns), labels, names))
     }
 
     fn svmlight_options(&self, labelled: bool, dimension: u64) -> Result<svmlight::Options> {
@@ -317,28 +358,34 @@ impl Reader {
         Ok(svmlight::Options { labelled: labelled || self.labels_inside(), dimension, chunk: self.chunk })
     }
 
-    fn read_csv(&self, source: Source, delimiter: u8) -> Result<Table> {
-        let mut rows = self.open_csv(source, delimiter)?;
-        let names = Some(rows.names());
-        let (columns, labels) = rows.read(usize::MAX, false)?.expect("no rows are an error the first time");
-        // All that can follow is a mistake.
-        rows.read(usize::MAX, false)?;
-        Ok(Table { columns, labels, names })
-    }
-
-    fn open_csv(&self, source: Source, delimiter: u8) -> Result<csv::Rows> {
+    /// Where labels are in a table.
+    fn label(&self) -> Result<header::Label<'_>> {
         if self.label_column.is_some() && self.labels_file.is_some() {
             return Err(Error::parameter(
                 "labels",
                 "labels can come from a column or from a file, not from both",
             ));
         }
-        let label = csv::Label {
-            column: self.label_column.as_deref(),
-            event: self.event_column.as_deref(),
-            required: self.labels_inside(),
-        };
-        csv::Rows::open(source, delimiter, label)
+        let (column, event) = (self.label_column.as_deref(), self.event_column.as_deref());
+        Ok(header::Label { column, event, required: self.labels_inside() })
+    }
+
+    fn open_csv(&self, source: Source, delimiter: u8) -> Result<csv::Rows> {
+        csv::Rows::open(source, delimiter, self.label()?)
+    }
+
+    /// Only the columns of tables can be spoken of.
+    fn refuse_columns(&self, format: Format) -> Result<()> {
+        let Options { ignore, id, number, category, .. } = &self.table;
+        let lists = [("ignore", ignore), ("id", id), ("number", number), ("category", category)];
+        let is_table = matches!(format, Format::Csv { .. } | Format::Parquet | Format::Arrow);
+        match lists.into_iter().find(|(_, list)| list.is_some() && !is_table) {
+            Some((parameter, _)) => Err(Error::parameter(
+                parameter,
+                format!("only a table has such columns, and this is {}", format.name()),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn open_store(&self, source: &Source) -> Result<Table> {
@@ -347,13 +394,14 @@ impl Reader {
             return Err(Error::parameter("label", "only a table has label columns, and this is a store"));
         }
         let store = self.context.run(|| Store::open(path))??;
-        let Dataset { columns, labels, names, .. } = store.into_dataset(source.name())?;
+        let Dataset { columns, labels, names, recipe, .. } = store.into_dataset(source.name())?;
         if labels.is_empty() && self.labels_inside() {
             let missing = Reason::from("the store has no labels: they must be given (").parameter("labels");
             return Err(source.error(missing.words(")")));
         }
         let names = Some(names).filter(|names| !names.list().is_empty());
-        Ok(Table { columns, labels: Some(labels).filter(|labels| !labels.is_empty()), names })
+        let labels = Some(labels).filter(|labels| !labels.is_empty());
+        Ok(Table { recipe, ..Table::of(columns, labels, names) })
     }
 
     fn open_npy(&self, source: Source) -> Result<npy::Array> {

@@ -88,7 +88,7 @@ pub(super) fn parse_beginning(text: &[u8]) -> Option<(f64, usize)> {
 }
 
 /// Any finite number, correctly rounded; `None` if `token` is not one.
-pub(super) fn parse(token: &[u8]) -> Option<f64> {
+pub(crate) fn parse(token: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(token).ok().filter(|x| x.is_finite())
 }
 

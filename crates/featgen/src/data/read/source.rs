@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::limits::{self, Limit, Refused, Stored};
 use super::pausing::{Pausing, standard_input};
-use super::{mtx, npy, plink};
+use super::{mtx, npy, number, plink};
 use crate::data::store;
 use crate::error::{Error, Reason, Result, reserve};
 
@@ -43,6 +43,15 @@ pub(crate) struct Source {
     stored: Stored,
     /// The file itself, where its bytes are the source's.
     plain: Option<PathBuf>,
+    origin: Origin,
+}
+
+/// Where bytes can be had again.
+enum Origin {
+    File(PathBuf),
+    /// Of tests.
+    Bytes(Vec<u8>),
+    Stream,
 }
 
 /// What the content of a source looks like.
@@ -56,10 +65,28 @@ pub(super) enum Format {
     Mtx,
     /// Genotypes of PLINK.
     Bed,
+    /// A Parquet file.
+    Parquet,
+    /// An Arrow file.
+    Arrow,
     /// Lines of `label index:value ...`; whether the first line has a label.
     Svmlight { labelled: bool },
     /// Cells between delimiters, under a header.
     Csv { delimiter: u8 },
+}
+
+impl Format {
+    /// What it is, in words.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Store => "a store",
+            Self::Npy => "an array",
+            Self::Mtx => "a Matrix Market file",
+            Self::Bed => "genotypes",
+            Self::Svmlight { .. } => "svmlight text",
+            Self::Csv { .. } | Self::Parquet | Self::Arrow => "a table",
+        }
+    }
 }
 
 impl Source {
@@ -81,12 +108,16 @@ impl Source {
         if !file.metadata().is_ok_and(|data| data.is_file()) {
             return Self::layered(name, Box::new(Pausing::new(file)), None, limit);
         }
-        Self::layered(name, Box::new(file), (!standard).then(|| path.to_owned()), limit)
+        let plain = (!standard).then(|| path.to_owned());
+        let origin = plain.clone().map_or(Origin::Stream, Origin::File);
+        Ok(Self { origin, ..Self::layered(name, Box::new(file), plain, limit)? })
     }
 
     /// A source of these bytes, for tests.
     pub(crate) fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
-        Self::layered("test".into(), Box::new(Cursor::new(bytes.into())), None, limits::DATA)
+        let bytes = bytes.into();
+        let source = Self::layered("test".into(), Box::new(Cursor::new(bytes.clone())), None, limits::DATA)?;
+        Ok(Self { origin: Origin::Bytes(bytes), ..source })
     }
 
     /// The same for names or groups.
@@ -103,7 +134,8 @@ impl Source {
         let stored = Stored::default();
         let bytes = Box::new(stored.counted(bytes));
         let (head, taken, ended, paused, compressed) = (Vec::new(), 0, false, false, false);
-        let mut source = Self { name, bytes, head, taken, ended, paused, compressed, stored, plain };
+        let origin = Origin::Stream;
+        let mut source = Self { name, bytes, head, taken, ended, paused, compressed, stored, plain, origin };
         source.look(4)?;
         for layer in 0..LAYERS {
             let gzip = source.head.starts_with(&[0x1f, 0x8b]);
@@ -195,6 +227,12 @@ impl Source {
         if self.plain.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "bed")) {
             return Err(self.error("not genotypes of PLINK: such a .bed begins with the bytes 6c 1b 01"));
         }
+        if self.head.starts_with(b"PAR1") {
+            return Ok(Format::Parquet);
+        }
+        if self.head.starts_with(b"ARROW1") {
+            return Ok(Format::Arrow);
+        }
         if self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff") {
             return Err(self.error("text in UTF-16: convert it to UTF-8"));
         }
@@ -271,6 +309,44 @@ impl Source {
             }
             // More is needed, however long that takes.
             self.paused = false;
+        }
+    }
+
+    /// Skips blank lines and comments before the first line of a table; returns how many. The last comment is the header where it
+    /// has as many cells as the first line, and that holds a number (`#CHROM` in the variant call format): only its sign is skipped then.
+    pub(super) fn skip_comments(&mut self, delimiter: u8) -> Result<u64> {
+        let first = self.first_line()?;
+        let (mut at, mut skipped, mut last) = (self.taken, 0, None);
+        for line in self.head[self.taken..].split_inclusive(|&c| c == b'\n') {
+            let text = line.trim_ascii();
+            if !(text.is_empty() || text[0] == b'#') {
+                break;
+            }
+            if !text.is_empty() {
+                last = Some((at, skipped));
+            }
+            (at, skipped) = (at + line.len(), skipped + 1);
+        }
+        let cells = |line: &[u8]| line.split(move |&c| c == delimiter).count();
+        let number = |cell: &[u8]| number::parse(cell.trim_ascii()).is_some();
+        let numbered = first.split(|&c| c == delimiter).any(number);
+        if let Some((start, before)) = last.filter(|_| numbered && cells(&first) > 1) {
+            let line = self.head[start..at].split(|&c| c == b'\n').next().unwrap_or_default();
+            if cells(line) == cells(&first) {
+                let signs = line.iter().take_while(|c| **c == b'#' || c.is_ascii_whitespace()).count();
+                (at, skipped) = (start + signs, before);
+            }
+        }
+        self.taken = at;
+        Ok(skipped)
+    }
+
+    /// The same source from its beginning, where it can be read again.
+    pub(super) fn again(&self) -> Option<Result<Self>> {
+        match &self.origin {
+            Origin::File(path) => Some(Self::open(path)),
+            Origin::Bytes(bytes) => Some(Self::from_bytes(bytes.clone())),
+            Origin::Stream => None,
         }
     }
 

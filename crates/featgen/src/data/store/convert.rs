@@ -15,8 +15,9 @@ use super::write::{Plan, Share, StoreWriter};
 use crate::data::read::{Part, Reader, Repeats};
 use crate::data::width::Width;
 use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::files::{WholeFile, check_outputs};
+use crate::table::Recipe;
 
 /// Bytes of memory that a stored value takes while rows become columns, at most.
 const BYTES_PER_ENTRY: u64 = 32;
@@ -62,7 +63,7 @@ pub enum Progress {
 }
 
 /// What was converted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
     /// Instances.
     pub rows: u64,
@@ -74,6 +75,8 @@ pub struct Converted {
     pub shards: usize,
     /// Runs that were put aside; 0 if the data fitted.
     pub runs: usize,
+    /// What may surprise.
+    pub notes: Vec<Reason>,
 }
 
 /// Reads `from` as `reader` does and writes a store, which appears whole or not at all.
@@ -89,9 +92,30 @@ pub fn convert(
     }
     let inputs: Vec<(&str, &Path)> = std::iter::once(("the data", from)).chain(reader.files()).collect();
     check_outputs(&inputs, &[("the store", to)])?;
+    if !reader.must_learn(from)? {
+        // Most tables are of numbers: what others are is only looked for once something else was met.
+        match convert_as(reader, from, to, options, progress) {
+            Err(Error::Input { .. }) if reader.can_learn(from) => {}
+            done => return done,
+        }
+    }
+    let (recipe, notes) = reader.learn(from)?;
+    let made = convert_as(&reader.clone().recipe(Some(&recipe)), from, to, options, progress)?;
+    Ok(Converted { notes, ..made })
+}
+
+/// The same where it is known what the columns of a table are.
+fn convert_as(
+    reader: &Reader,
+    from: &Path,
+    to: &Path,
+    options: &Conversion,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Converted> {
     let file = WholeFile::create(to)?;
     let entries = (options.memory / BYTES_PER_ENTRY).max(1 << 12);
     let batches = reader.batches(from)?;
+    let recipe = batches.recipe().cloned();
     let inside = Some(batches.names().clone()).filter(|names| !names.list().is_empty());
     let known = batches.dimension().map(|features| reader.names_of(inside, features)).transpose()?;
     let given = if known.is_none() { reader.given_names()? } else { None };
@@ -110,7 +134,15 @@ pub fn convert(
         Some(names) => names,
         None => reader.checked_names(given, gathered.dimension)?,
     };
-    gathered.write(file, options, &labels, &names, progress)
+    let known = Known { labels: &labels, names: &names, recipe: recipe.as_ref() };
+    gathered.write(file, options, &known, progress)
+}
+
+/// What a store holds beside columns.
+pub(super) struct Known<'a> {
+    pub(super) labels: &'a Labels,
+    pub(super) names: &'a Names,
+    pub(super) recipe: Option<&'a Recipe>,
 }
 
 /// What was read so far.
@@ -168,8 +200,7 @@ impl<'a> Gathered<'a> {
         self,
         file: WholeFile,
         options: &Conversion,
-        labels: &Labels,
-        names: &Names,
+        known: &Known<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Converted> {
         let Self { rows, dimension, only, runs, .. } = self;
@@ -179,7 +210,7 @@ impl<'a> Gathered<'a> {
             (None, Some(runs)) => Box::new(runs.few_enough(options.memory)?),
             (None, None) => return Err(Error::Data("no instances".into())),
         };
-        write(file, source, [rows, dimension], options, labels, names, progress)
+        write(file, source, [rows, dimension], options, known, progress)
     }
 }
 
@@ -189,8 +220,7 @@ pub(super) fn write(
     mut source: Box<dyn ColumnSource + '_>,
     [rows, dimension]: [u64; 2],
     options: &Conversion,
-    labels: &Labels,
-    names: &Names,
+    known: &Known<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Converted> {
     let runs = source.runs();
@@ -212,8 +242,8 @@ pub(super) fn write(
         }
         Step::Entries(rows, values) => writer.entries(rows, values),
     })?;
-    writer.finish(labels, names)?;
-    Ok(Converted { rows, dimension, nonzeros, shards, runs })
+    writer.finish(known.labels, known.names, known.recipe)?;
+    Ok(Converted { rows, dimension, nonzeros, shards, runs, notes: Vec::new() })
 }
 
 impl Dataset {
@@ -228,7 +258,8 @@ impl Dataset {
         let columns = &*self.columns;
         let size = [columns.rows() as u64, columns.dimension()];
         let source = Box::new(Taken::new(columns, options.memory));
-        write(WholeFile::create(path.as_ref())?, source, size, options, &self.labels, &self.names, progress)
+        let known = Known { labels: &self.labels, names: &self.names, recipe: self.recipe.as_ref() };
+        write(WholeFile::create(path.as_ref())?, source, size, options, &known, progress)
     }
 }
 

@@ -111,13 +111,20 @@ pub(super) struct Index {
     pub(super) names: Option<Section>,
     /// Whether features are told apart by their names.
     pub(super) by_name: bool,
+    /// Of a table: a recipe, in JSON, of how its columns became features.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) recipe: Option<Section>,
 }
 
 impl Index {
     /// All arrays of the file, in no particular order.
     fn sections(&self) -> impl Iterator<Item = Section> + '_ {
-        let shards = self.shards.iter().flat_map(Shard::sections);
-        shards.chain([self.labels, self.numbers, self.weights, self.names].into_iter().flatten())
+        self.shards.iter().flat_map(Shard::sections).chain(self.others())
+    }
+
+    /// All but those of shards.
+    pub(super) fn others(&self) -> impl Iterator<Item = Section> + use<> {
+        [self.labels, self.numbers, self.weights, self.names, self.recipe].into_iter().flatten()
     }
 }
 

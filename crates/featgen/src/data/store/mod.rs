@@ -30,6 +30,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::kernels::RowNumber;
+use crate::table::Recipe;
 
 /// The bytes that a store begins with.
 pub(crate) const MAGIC: &[u8] = format::MAGIC;
@@ -89,9 +90,7 @@ impl Store {
 
     /// Compares all arrays with their checksums.
     fn check_sums(&self) -> Result<(), String> {
-        let others = [self.index.labels, self.index.numbers, self.index.weights, self.index.names]
-            .into_iter()
-            .flatten();
+        let others = self.index.others();
         let sections: Vec<Section> =
             self.index.shards.iter().flat_map(Shard::sections).chain(others).collect();
         let right = |section: &Section| {
@@ -261,6 +260,17 @@ impl Store {
         Some(if self.index.by_name { Names::identifying(list) } else { Names::shown(list) })
     }
 
+    /// How the columns of a table became features, if it was one.
+    pub fn recipe(&self) -> Result<Option<Recipe>, String> {
+        let Some(section) = &self.index.recipe else { return Ok(None) };
+        let strange = || "a strange store: its recipe does not fit the data".to_owned();
+        let recipe: Recipe =
+            serde_json::from_slice(self.array(section).ok_or_else(strange)?).map_err(|_| strange())?;
+        recipe.check()?;
+        let fits = self.names().is_some_and(|names| names.identify() && names.list() == recipe.names());
+        if fits { Ok(Some(recipe)) } else { Err(strange()) }
+    }
+
     /// What the instances' classes are and what features are called; `source` is for messages.
     pub fn labels_and_names(&self, source: &str) -> Result<(Labels, Names)> {
         let strange = || Error::input(source, "a strange store: labels or names do not fit the data");
@@ -270,7 +280,9 @@ impl Store {
     /// The store with its labels and names.
     pub fn into_dataset(self, source: &str) -> Result<Dataset> {
         let (labels, names) = self.labels_and_names(source)?;
-        Ok(Dataset { columns: Box::new(self), labels, names, source: source.to_owned(), genotypes: None })
+        let recipe = self.recipe().map_err(|reason| Error::input(source, reason))?;
+        let names = recipe.iter().fold(names, Names::of_columns);
+        Ok(Dataset { recipe, ..Dataset::new(Box::new(self), labels, names, source) })
     }
 
     /// How many shards there are.

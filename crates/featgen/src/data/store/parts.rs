@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::convert::{Conversion, Converted, write};
+use super::convert::{Conversion, Converted, Known, write};
 use super::runs::Runs;
 use crate::data::{Columns, Labels, Names, SparseView};
 use crate::error::{Error, Result};
@@ -125,7 +125,8 @@ impl StoreBuilder {
             return Err(Error::Data(format!("{named} names for {dimension} features")));
         }
         let source = Box::new(runs.few_enough(options.memory)?);
-        write(file, source, [rows, dimension], &options, labels, names, &mut |_| ())
+        let known = Known { labels, names, recipe: None };
+        write(file, source, [rows, dimension], &options, &known, &mut |_| ())
     }
 }
 

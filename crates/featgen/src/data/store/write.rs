@@ -10,6 +10,7 @@ use crate::data::width::Width;
 use crate::data::{Labels, Names};
 use crate::error::Result;
 use crate::files::WholeFile;
+use crate::table::Recipe;
 
 /// Bytes that an array gathers before they are written.
 const BUFFER: usize = 1 << 18;
@@ -132,13 +133,13 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// All columns are there: adds labels and names, and gives the file its name.
-    pub(super) fn finish(mut self, labels: &Labels, names: &Names) -> Result<()> {
-        self.end(labels, names).map_err(|e| self.file.error(e))?;
+    /// All columns are there: adds labels, names and a recipe, and gives the file its name.
+    pub(super) fn finish(mut self, labels: &Labels, names: &Names, recipe: Option<&Recipe>) -> Result<()> {
+        self.end(labels, names, recipe).map_err(|e| self.file.error(e))?;
         self.file.finish()
     }
 
-    fn end(&mut self, labels: &Labels, names: &Names) -> io::Result<()> {
+    fn end(&mut self, labels: &Labels, names: &Names, recipe: Option<&Recipe>) -> io::Result<()> {
         self.end_shard()?;
         let list = if names.list().is_empty() { None } else { Some(serde_json::to_vec(names.list())?) };
         let codes = (!labels.codes().is_empty()).then(|| bytemuck::cast_slice(labels.codes()));
@@ -147,6 +148,9 @@ impl StoreWriter {
         let weights =
             labels.weights().map(|weights| self.whole(bytemuck::cast_slice(weights))).transpose()?;
         let names_section = list.map(|bytes| self.whole(&bytes)).transpose()?;
+        // One that says no more than the names is not kept.
+        let recipe = recipe.filter(|recipe| !recipe.is_plain()).map(serde_json::to_vec).transpose()?;
+        let recipe = recipe.map(|bytes| self.whole(&bytes)).transpose()?;
         let index = Index {
             rows: self.plan.rows,
             dimension: self.plan.dimension,
@@ -160,6 +164,7 @@ impl StoreWriter {
             weights,
             names: names_section,
             by_name: names.identify(),
+            recipe,
         };
         write_at(self.file.file()?, &format::ending(&index, self.next), self.next)
     }

@@ -310,10 +310,18 @@ impl<'a> Members<'a> {
         let between = |&at: &usize| is_number(&token[..at]) && is_number(&token[at + 1..]);
         let (first, last) = match memchr::memchr(b'-', token).filter(between) {
             Some(dash) => (self.numbered(&token[..dash])?, self.numbered(&token[dash + 1..])?),
-            None => {
-                let id = if is_number(token) { self.numbered(token)? } else { self.named(token)? };
+            None if is_number(token) => {
+                let id = self.numbered(token)?;
                 (id, id)
             }
+            // A column of a table stands for all that was made of it.
+            None => match std::str::from_utf8(token).ok().and_then(|name| self.inputs.of_column(name)) {
+                Some(made) => return Ok(made),
+                None => {
+                    let id = self.named(token)?;
+                    (id, id)
+                }
+            },
         };
         if first > last {
             return Err(format!("{}: a range goes from the smaller number to the larger", quoted(token)));

@@ -14,13 +14,7 @@ use crate::space::{Candidate, Feature, FeatureSpace, GroupSpace, GroupWeight, MO
 
 fn data(columns: impl Columns + 'static, names: &[&str]) -> Dataset {
     let names = Names::identifying(names.iter().map(|&name| name.to_owned()).collect());
-    Dataset {
-        columns: Box::new(columns),
-        labels: Labels::default(),
-        names,
-        source: "data".into(),
-        genotypes: None,
-    }
+    Dataset::new(Box::new(columns), Labels::default(), names, "data")
 }
 
 /// A row of `m` features without names, all of which occur.

@@ -118,6 +118,12 @@ pub struct Omitted {
 }
 
 impl Grouping {
+    /// The inputs of each column of a table.
+    pub fn of_columns(columns: Vec<GivenGroup>) -> Self {
+        let (source, shape) = (GroupSource::Lists(columns), Shape::Any);
+        Self { source, shape, weight: GroupWeight::None, singletons: false }
+    }
+
     /// The space of these groups.
     pub(super) fn build<'a>(&self, inputs: Inputs<'a>) -> Result<(Box<dyn FeatureSpace + 'a>, Omitted)> {
         match self.shape {

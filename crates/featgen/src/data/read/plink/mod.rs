@@ -119,11 +119,8 @@ impl Reader {
         let first = variants.len() as u64;
         let (columns, names, count) = with_covariates(Box::new(genotypes), names, covariates, &kept)?;
         let covariates = (first..first + count as u64).collect();
-        let table = Table {
-            columns,
-            labels: Some(labels).filter(|labels| !labels.is_empty()),
-            names: Some(Names::identifying(names)),
-        };
+        let labels = Some(labels).filter(|labels| !labels.is_empty());
+        let table = Table::of(columns, labels, Some(Names::identifying(names)));
         Ok((table, Genotyped { variants, covariates, left_out, means }))
     }
 

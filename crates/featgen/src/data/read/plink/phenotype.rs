@@ -3,7 +3,7 @@
 use super::people::{People, Said, Table};
 use crate::data::Labels;
 use crate::data::read::spellings::Spellings;
-use crate::data::read::{csv, number, quoted};
+use crate::data::read::{header, number, quoted};
 use crate::error::{Error, Place, Result};
 
 /// What stands for a value that is not known.
@@ -91,7 +91,7 @@ fn timed(file: &str, time: &Said, event: &Said) -> Result<Option<Said>> {
     if !number::parse(time.text.as_bytes()).is_some_and(|time| time > 0.0) {
         return wrong(time, format!("{} is not a time: a number above 0", quoted(time.text.as_bytes())));
     }
-    match csv::truth(event.text.as_bytes()) {
+    match header::truth(event.text.as_bytes()) {
         Some(true) => Ok(Some(time.clone())),
         Some(false) => Ok(Some(Said { text: format!("-{}", time.text), ..time.clone() })),
         None => {
