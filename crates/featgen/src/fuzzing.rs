@@ -49,6 +49,10 @@ static MODEL: LazyLock<Model> = LazyLock::new(|| {
 /// Reads a source as a whole and in batches, which must be of one mind; and in batches of few columns, of which less can be
 /// wrong.
 fn both_ways(reader: &Reader, bytes: &[u8]) -> Result<()> {
+    if reader.takes_for_table(&mut Source::from_bytes(bytes)?) {
+        read_again(reader.clone(), bytes);
+        return Ok(());
+    }
     let whole = reader.read_source(Source::from_bytes(bytes)?);
     let few = in_batches(reader, bytes, |_| vec![0, 3, 1 << 40]);
     let all = in_batches(reader, bytes, |dimension| (0..dimension.min(1 << 12)).chain([1 << 40]).collect());
@@ -112,10 +116,13 @@ pub fn svmlight(bytes: &[u8]) {
     let _ = both_ways(&reader(), bytes);
 }
 
-/// A table whose labels are in column `y`. What is found out about its columns must lead to the same inputs when it is read again, as a
-/// whole and in batches.
+/// A table whose labels are in column `y`.
 pub fn csv(bytes: &[u8]) {
-    let reader = reader().label_column("y");
+    read_again(reader().label_column("y"), bytes);
+}
+
+/// What is found out about the columns of a table must lead to the same inputs when it is read again, as a whole and in batches.
+fn read_again(reader: Reader, bytes: &[u8]) {
     let Ok(data) = Source::from_bytes(bytes).and_then(|source| reader.read_source(source)) else { return };
     let _ = use_data(&data);
     let Some(recipe) = &data.recipe else { return };

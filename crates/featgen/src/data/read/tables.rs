@@ -191,6 +191,12 @@ impl Reader {
         matches!(format, Ok(Format::Csv { .. } | Format::Parquet | Format::Arrow))
     }
 
+    /// Whether bytes would be read as a table.
+    pub(crate) fn takes_for_table(&self, source: &mut Source) -> bool {
+        let format = source.format(self.label_column.is_some());
+        matches!(format, Ok(Format::Csv { .. } | Format::Parquet | Format::Arrow))
+    }
+
     /// Whether a file holds a table with columns of its own.
     pub fn is_table(path: impl AsRef<Path>) -> bool {
         // What can be read only once is left to who asks.
