@@ -23,7 +23,7 @@ mod train;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use args::{Cli, Command};
@@ -115,7 +115,10 @@ fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<
 /// Whether everything that is to be written can be, and would take no input's place. Standard output counts: if it is appended
 /// to an input that is still being read, neither would ever end.
 fn check_outputs(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> featgen::Result<()> {
-    featgen::files::check_outputs(inputs, outputs)?;
+    let beside: Vec<(&str, PathBuf)> = inputs.iter().flat_map(|(_, path)| beside_genotypes(path)).collect();
+    let beside = beside.iter().map(|(what, path)| (*what, path.as_path()));
+    let inputs: Vec<(&str, &Path)> = inputs.iter().copied().chain(beside).collect();
+    featgen::files::check_outputs(&inputs, outputs)?;
     let screen = Identity::of_stdout();
     let same = |&&(_, path): &&(&str, &Path)| screen.is_some() && Identity::of_input(path) == screen;
     match inputs.iter().chain(outputs).find(same) {
@@ -124,6 +127,14 @@ fn check_outputs(inputs: &[(&str, &Path)], outputs: &[(&str, &Path)]) -> featgen
             Err(featgen::Error::input(path.display().to_string().as_str(), reason))
         }
         None => Ok(()),
+    }
+}
+
+/// The files that are read beside genotypes, if that is what a path looks like.
+fn beside_genotypes(path: &Path) -> Vec<(&'static str, PathBuf)> {
+    match path.extension().is_some_and(|end| end == "bed") {
+        true => vec![("variants", path.with_extension("bim")), ("people", path.with_extension("fam"))],
+        false => Vec::new(),
     }
 }
 

@@ -369,6 +369,21 @@ fn mistakes_are_told_where_they_are() {
 
 /// Names that several variants have, or none: place and alleles tell these apart.
 #[test]
+fn what_lies_beside_genotypes_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    small(folder);
+    let before = fs::read(folder.join("x.bim")).unwrap();
+    for file in ["x.bed", "x.bim", "x.fam"] {
+        let said = refused(folder, &format!("train x.bed -o {file}"), 1);
+        assert!(said.starts_with(&format!("{file}: ")), "{said}");
+    }
+    run(folder, "train x.bed -o model.json");
+    assert!(refused(folder, "predict model.json x.bed -o x.fam", 1).starts_with("x.fam: "));
+    assert_eq!(fs::read(folder.join("x.bim")).unwrap(), before);
+}
+
+#[test]
 fn every_variant_has_a_name_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
