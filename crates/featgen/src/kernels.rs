@@ -283,18 +283,38 @@ pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
 /// The dot products of a sparse column with several vectors that lie row by row; each as [`dot_sparse`] gives it, to the bit.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn dot_tiles<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[Tile]) -> Tile {
-    let add = |sum: Tile, x: T, v: &Tile| std::array::from_fn(|k| sum[k] + x.wide() * v[k]);
+    fold_tiles(rows, x, v, |sum, x, v| std::array::from_fn(|k| sum[k] + x * v[k]))
+}
+
+/// `sum_k x[k] v[rows[k]]`, the same of d, and `sum_k x[k]^2 d[rows[k]]`, where tiles begin with v and d. One look at each row.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn gain_tiles<R: RowNumber, T: Number>(rows: &[R], x: &[T], both: &[Tile]) -> [f64; 3] {
+    let add = |[v, d, dd, _]: Tile, x: f64, both: &Tile| {
+        [v + x * both[0], d + x * both[1], dd + x * x * both[1], 0.0]
+    };
+    let [v, d, dd, _] = fold_tiles(rows, x, both, add);
+    [v, d, dd]
+}
+
+/// Adds up what a column makes of tiles, in four partial sums.
+#[inline(always)]
+fn fold_tiles<R: RowNumber, T: Number>(
+    rows: &[R],
+    x: &[T],
+    v: &[Tile],
+    add: impl Fn(Tile, f64, &Tile) -> Tile,
+) -> Tile {
     let [mut a, mut b, mut c, mut d] = [Tile::default(); 4];
     let (r4, r_rest) = rows.as_chunks::<4>();
     let (x4, x_rest) = x.as_chunks::<4>();
     for (r, x) in r4.iter().zip(x4) {
-        a = add(a, x[0], &v[r[0].at()]);
-        b = add(b, x[1], &v[r[1].at()]);
-        c = add(c, x[2], &v[r[2].at()]);
-        d = add(d, x[3], &v[r[3].at()]);
+        a = add(a, x[0].wide(), &v[r[0].at()]);
+        b = add(b, x[1].wide(), &v[r[1].at()]);
+        c = add(c, x[2].wide(), &v[r[2].at()]);
+        d = add(d, x[3].wide(), &v[r[3].at()]);
     }
     for ((&r, &x), sum) in r_rest.iter().zip(x_rest).zip([&mut a, &mut b, &mut c, &mut d]) {
-        *sum = add(*sum, x, &v[r.at()]);
+        *sum = add(*sum, x.wide(), &v[r.at()]);
     }
     total(a, b, c, d)
 }
@@ -338,6 +358,45 @@ pub(crate) fn square_dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v:
         sums[l] += x.wide() * x.wide() * v[r.at()];
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+/// What four columns add up to, as [`add_moments`] adds it row by row.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn moments4<T: Number>(
+    [a, b, c, d]: [&[T]; 4],
+    weights: &[f64],
+) -> ([f64; 4], [f64; 4], [u32; 4], [f64; 4]) {
+    let (mut sums, mut squares, mut nonzeros, mut largest) = ([0.0; 4], [0.0; 4], [0; 4], [0.0; 4]);
+    for ((((&weight, &a), &b), &c), &d) in weights.iter().zip(a).zip(b).zip(c).zip(d) {
+        let x: [f64; 4] = [a, b, c, d].map(Number::wide);
+        for k in 0..4 {
+            sums[k] += weight * x[k];
+            squares[k] += weight * x[k] * x[k];
+            nonzeros[k] += u32::from(x[k] != 0.0);
+            largest[k] = if x[k].abs() > largest[k] { x[k].abs() } else { largest[k] };
+        }
+    }
+    (sums, squares, nonzeros, largest)
+}
+
+/// Adds a row to what its columns add up to: `weight * x`, `weight * x^2`, how many values are not 0, the largest size.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn add_moments<T: Number>(
+    weight: f64,
+    x: &[T],
+    sums: &mut [f64],
+    squares: &mut [f64],
+    nonzeros: &mut [u32],
+    largest: &mut [f64],
+) {
+    let columns = sums.iter_mut().zip(squares).zip(nonzeros.iter_mut().zip(largest));
+    for (x, ((sum, square), (nonzeros, largest))) in x.iter().zip(columns) {
+        let x = x.wide();
+        *sum += weight * x;
+        *square += weight * x * x;
+        *nonzeros += u32::from(x != 0.0);
+        *largest = if x.abs() > *largest { x.abs() } else { *largest };
+    }
 }
 
 /// `out += weight * x^2`.

@@ -195,15 +195,17 @@ fn same_dots(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseEr
 /// What gains are made of are the sums that would be asked for one by one.
 fn same_gains(storage: &dyn Columns, expected: &Example, whole: &[Vec<u64>]) -> Result<(), TestCaseError> {
     let (n, rows) = (storage.len(), expected.rows);
-    for range in [0..n, n / 3..n] {
-        let mut out = vec![f64::NAN; 6 * range.len()];
-        storage.gain_dots(range.clone(), &Outputs::new(&expected.v[..4 * rows], rows), &mut out);
-        let (dots, squares) = out.split_at(4 * range.len());
+    for (outputs, range) in [(1, 0..n), (1, n / 3..n), (2, 0..n), (2, n / 3..n)] {
+        let mut out = vec![f64::NAN; 3 * outputs * range.len()];
+        let both = &expected.v[..2 * outputs * rows];
+        storage.gain_dots(range.clone(), &Outputs::new(both, rows), &mut out);
+        let (dots, squares) = out.split_at(2 * outputs * range.len());
         let found: Vec<u64> = dots.iter().map(|sum| sum.to_bits()).collect();
-        let alone: Vec<u64> = whole[..4].iter().flat_map(|sums| sums[range.clone()].to_vec()).collect();
-        prop_assert_eq!(found, alone, "columns {:?}", range);
+        let sums = whole[..2 * outputs].iter();
+        let alone: Vec<u64> = sums.flat_map(|sums| sums[range.clone()].to_vec()).collect();
+        prop_assert_eq!(found, alone, "{} outputs, columns {:?}", outputs, range);
         let mut apart = vec![f64::NAN; squares.len()];
-        storage.square_dots(range, &expected.v[2 * rows..4 * rows], &mut apart);
+        storage.square_dots(range, &both[outputs * rows..], &mut apart);
         for (a, b) in squares.iter().zip(&apart) {
             prop_assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{} {}", a, b);
         }

@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Column, ColumnView, Columns, GoOn, Outputs, RowBlocks, ValuesView, gain_dots_apart, sparse};
+use super::moments::Neighbours;
+use super::{
+    Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, ValuesView, gain_dots_apart, sparse,
+};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, Sums};
 
@@ -340,6 +343,31 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         for (k, j) in range.enumerate() {
             let sums = kernels::dots_and_square(self.column(j), v, d);
             (0..3).for_each(|s| out[s * width + k] = sums[s]);
+        }
+    }
+
+    fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
+        match self.layout {
+            // Sums in the order of rows wait for each other, unless they are those of several columns.
+            Layout::ColumnMajor => {
+                let mut moments = Vec::with_capacity(range.len());
+                let (fours, end) = (range.len() / 4 * 4 + range.start, range.end);
+                for j in range.step_by(4).take_while(|&j| j < fours) {
+                    let four = std::array::from_fn(|k| self.column(j + k));
+                    moments.extend(Moments::of_four(four, weights));
+                }
+                let view = |j: usize| ColumnView::dense(T::many(self.column(j)));
+                moments.extend((fours..end).map(|j| Moments::of(&view(j), weights)));
+                moments
+            }
+            Layout::RowMajor => {
+                let mut moments = Neighbours::new(range.len());
+                weights
+                    .iter()
+                    .enumerate()
+                    .for_each(|(i, &weight)| moments.add(weight, self.row_part(i, &range)));
+                moments.finish()
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! What the values of a column add up to: all that is to be known of it before it is weighed against others.
 
 use super::ColumnView;
+use crate::kernels::{self, Number};
 
 /// Sums over the instances of a column.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -23,11 +24,53 @@ impl Moments {
         moments
     }
 
+    /// The same of four full columns, each with the same bits.
+    pub(super) fn of_four<T: Number>(columns: [&[T]; 4], weights: &[f64]) -> [Self; 4] {
+        let (sums, squares, nonzeros, largest) = kernels::moments4(columns, weights);
+        std::array::from_fn(|k| Self {
+            sum: sums[k],
+            square: squares[k],
+            nonzeros: nonzeros[k],
+            largest: largest[k],
+        })
+    }
+
     /// Adds a value other than 0 of an instance of this weight.
     pub fn add(&mut self, weight: f64, x: f64) {
         self.sum += weight * x;
         self.square += weight * x * x;
         self.nonzeros += 1;
         self.largest = self.largest.max(x.abs());
+    }
+}
+
+/// The moments of neighbouring columns, row after row. Each adds up in the order of rows, so that it has the bits of
+/// [`Moments::of`].
+pub(super) struct Neighbours {
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+    nonzeros: Vec<u32>,
+    largest: Vec<f64>,
+}
+
+impl Neighbours {
+    /// Of so many columns.
+    pub(super) fn new(width: usize) -> Self {
+        let zeros = || vec![0.0; width];
+        Self { sums: zeros(), squares: zeros(), nonzeros: vec![0; width], largest: zeros() }
+    }
+
+    /// Adds the values of an instance of this weight.
+    pub(super) fn add<T: Number>(&mut self, weight: f64, row: &[T]) {
+        let Self { sums, squares, nonzeros, largest } = self;
+        kernels::add_moments(weight, row, sums, squares, nonzeros, largest);
+    }
+
+    pub(super) fn finish(self) -> Vec<Moments> {
+        let sums = self.sums.into_iter().zip(self.squares);
+        let rest = self.nonzeros.into_iter().zip(self.largest);
+        sums.zip(rest)
+            .map(|((sum, square), (nonzeros, largest))| Moments { sum, square, nonzeros, largest })
+            .collect()
     }
 }

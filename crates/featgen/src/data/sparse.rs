@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::outputs::TOGETHER;
-use super::{Column, ColumnView, Columns, GoOn, Outputs};
+use super::{Column, ColumnView, Columns, GoOn, Outputs, gain_dots_apart};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, RowNumber};
 
@@ -174,6 +174,10 @@ impl Columns for Sparse {
 
     fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
         self.view().dots_with(range, v, out);
+    }
+
+    fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        self.view().gain_dots(range, both, out);
     }
 
     fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
@@ -353,6 +357,27 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
                 };
                 out.iter_mut().skip(j).step_by(width).zip(sums).for_each(|(out, sum)| *out = sum);
             }
+        }
+    }
+
+    fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        let width = range.len();
+        // Of one output, residual and curvature are in the same tiles.
+        let tiles = both.tiles().next().filter(|_| out.len() == 3 * width);
+        let Some(both) = tiles else { return gain_dots_apart(self, range, both, out) };
+        for (j, position) in range.enumerate() {
+            let at = self.range(position);
+            let rows = &self.indices[at.clone()];
+            let sums = match self.values {
+                // The squares are those values.
+                ValuesView::Ones => {
+                    let [v, d, ..] = kernels::sum_tiles(rows, both);
+                    [v, d, d]
+                }
+                ValuesView::F32(x) => kernels::gain_tiles(rows, &x[at], both),
+                ValuesView::F64(x) => kernels::gain_tiles(rows, &x[at], both),
+            };
+            (0..3).for_each(|s| out[s * width + j] = sums[s]);
         }
     }
 

@@ -362,6 +362,13 @@ impl Columns for Store {
         });
     }
 
+    fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        self.for_each_part(range, |columns, part| {
+            pieces.next(part, |part, out| columns.gain_dots(part, both, out))
+        });
+    }
+
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         let one = |&position: &usize| self.at(position, |columns, k| columns.gather(&[k]).remove(0));
         positions.iter().map(one).collect()
