@@ -607,7 +607,7 @@ fn strange_checkpoints_are_refused() {
     newer[end..].copy_from_slice(&checksum.to_le_bytes());
     fs::write(&begun.path, newer).unwrap();
     let message = begun.says(begun.fit(&begun.machine));
-    assert_eq!(message, "the checkpoint has version 7; this featgen reads version 6");
+    assert_eq!(message, "the checkpoint has version 8; this featgen reads version 7");
 }
 
 /// Moves the folder away once something is in it.

@@ -31,7 +31,7 @@ use crate::space::{Candidate, FeatureSpace};
 pub(super) const PROGRAM: &str = concat!("featgen ", env!("CARGO_PKG_VERSION"));
 
 const MAGIC: &[u8; 8] = b"featgenC";
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 const PROLOGUE: usize = 24;
 const CHECKSUM: usize = 8;
 

@@ -4,7 +4,7 @@
 use super::Stop;
 use super::params::{Machine, Plan, Select};
 use super::proof::{Dual, Evidence};
-use super::working_set::WorkingSet;
+use super::working_set::{Mark, Snapshot, WorkingSet};
 use crate::context::Context;
 use crate::data::{ClassWeights, Labels};
 use crate::error::{Error, Result};
@@ -99,6 +99,14 @@ pub(super) struct Fitting<'a> {
     pub(super) evidence: Option<Evidence>,
     /// How far rounding may take the scores that bounds come from, once that was asked for.
     precision: Option<Precision>,
+}
+
+/// A fit that may be come back to.
+pub(super) struct TurningPoint {
+    mark: Mark,
+    snapshot: Snapshot,
+    value: f64,
+    decision: Vec<f64>,
 }
 
 impl<'a> Fitting<'a> {
@@ -199,10 +207,29 @@ impl<'a> Fitting<'a> {
 
     /// A model of what candidates are worth beside each other, and the units of it: those of the candidates chosen, in their order,
     /// then those of the others.
-    pub(super) fn thinning(&self, others: &[Candidate]) -> Result<(Thinning, Vec<Vec<usize>>)> {
-        let set = self.set.trial(self.space, &self.machine.kept, others)?;
-        let problem = Problem { cache: &set.cache, objective: &*self.objective, free: &self.free };
-        Ok((Thinning::new(&problem, &set.state), set.units()))
+    pub(super) fn thinning(&mut self, others: &[Candidate]) -> Result<(Thinning, Vec<Vec<usize>>)> {
+        let back = self.turning_point();
+        let all: Vec<Candidate> = self.set.chosen().into_iter().chain(others.iter().cloned()).collect();
+        self.set.select(self.space, &all)?;
+        let problem = Problem { cache: &self.set.cache, objective: &*self.objective, free: &self.free };
+        let thinning = self.solver.thinning(&problem, &self.set.state);
+        let units = self.set.units(&all);
+        self.turn_back(back);
+        Ok((thinning, units))
+    }
+
+    /// Where the fit is now, to come back to.
+    pub(super) fn turning_point(&self) -> TurningPoint {
+        let (mark, snapshot) = (self.set.mark(), self.set.snapshot());
+        TurningPoint { mark, snapshot, value: self.value, decision: self.decision.clone() }
+    }
+
+    /// Comes back to where the fit was, and forgets what was taken since.
+    pub(super) fn turn_back(&mut self, back: TurningPoint) {
+        self.set.restore_snapshot(back.snapshot);
+        self.set.forget(&back.mark);
+        self.solver.forget(&self.set.cache);
+        (self.value, self.decision) = (back.value, back.decision);
     }
 
     /// The point of the dual problem at the decision values reached, by whose residual features are scored.

@@ -25,8 +25,8 @@ pub(super) struct Taken {
     pub(super) terms: Range<usize>,
 }
 
-/// Everything taken so far. Candidates, terms and columns are never forgotten, so their numbers stay what they are; blocks come
-/// and go.
+/// Everything taken so far. Only what came last can be forgotten, so that numbers of candidates, terms and columns stay what they
+/// are; blocks come and go.
 pub(super) struct WorkingSet {
     pub(super) cache: Cache,
     /// The weights of blocks and of what is never penalised, and the decision values that they make.
@@ -44,6 +44,16 @@ pub(super) struct WorkingSet {
     steps: Vec<usize>,
     /// What each block of the state is made of, in order.
     blocks: Vec<Vec<u32>>,
+}
+
+/// How much was taken.
+pub(super) struct Mark {
+    taken: usize,
+    terms: usize,
+    columns: usize,
+    steps: usize,
+    /// Values of the columns.
+    filled: usize,
 }
 
 /// Blocks and weights as they were.
@@ -133,23 +143,29 @@ impl WorkingSet {
         Ok(())
     }
 
-    /// A set of its own, with the candidates in blocks, which keep their weights, and these others in one block: what is tried
-    /// there leaves no columns behind here.
-    pub(super) fn trial(&self, space: &dyn FeatureSpace, kept: &Kept, others: &[Candidate]) -> Result<Self> {
-        let (outputs, width) = (self.state.blocks.outputs(), self.cache.len());
-        let mut trial = Self::new(self.cache.rows(), kept, outputs, self.state.free.len() / outputs);
-        let all: Vec<Candidate> = self.chosen().into_iter().chain(others.iter().cloned()).collect();
-        trial.select(space, &all)?;
-        let weights = self.state.blocks.gather(&self.state.omega, width);
-        let State { blocks, omega, .. } = &mut trial.state;
-        for (k, omega) in omega.iter_mut().enumerate() {
-            let column = self.columns.get(&trial.features[blocks.columns[k] as usize]);
-            let weight = column.map_or(0.0, |&c| weights[blocks.output[k] as usize * width + c as usize]);
-            *omega = weight / blocks.scales[k];
+    /// How much is taken now, to come back to.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            taken: self.taken.len(),
+            terms: self.terms.len(),
+            columns: self.features.len(),
+            steps: self.steps.len(),
+            filled: self.cache.filled(),
         }
-        trial.state.f.clone_from(&self.state.f);
-        trial.state.free.clone_from(&self.state.free);
-        Ok(trial)
+    }
+
+    /// Forgets all that was taken since. No block may hold any of it.
+    pub(super) fn forget(&mut self, mark: &Mark) {
+        for taken in self.taken.drain(mark.taken..) {
+            self.index.remove(&taken.candidate);
+        }
+        for feature in self.features.drain(mark.columns..) {
+            self.columns.remove(&feature);
+        }
+        self.terms.truncate(mark.terms);
+        self.scales.truncate(mark.terms);
+        self.steps.truncate(mark.steps);
+        self.cache.truncate(mark.columns, mark.filled);
     }
 
     /// The candidates in blocks, in the order in which they were taken.
@@ -158,17 +174,17 @@ impl WorkingSet {
         numbers.into_iter().map(|t| self.taken[t as usize].candidate.clone()).collect()
     }
 
-    /// The coordinates of each candidate, where there is one block of all: a column of several has its coordinates in each.
-    pub(super) fn units(&self) -> Vec<Vec<usize>> {
-        let numbers = self.blocks.iter().flatten();
+    /// The coordinates of each of these candidates, where there is one block of all: a column of several has its coordinates in each.
+    pub(super) fn units(&self, candidates: &[Candidate]) -> Vec<Vec<usize>> {
         let outputs = self.state.blocks.outputs();
         let columns: Vec<u32> = self.state.blocks.columns.iter().step_by(outputs).copied().collect();
-        let unit = |&t: &u32| {
-            let own = self.terms[self.taken[t as usize].terms.clone()].iter();
+        let unit = |candidate: &Candidate| {
+            let number = self.index[candidate] as usize;
+            let own = self.terms[self.taken[number].terms.clone()].iter();
             let at = |column: &u32| columns.binary_search(column).expect("a column of the block") * outputs;
             own.flat_map(|column| at(column)..at(column) + outputs).collect()
         };
-        numbers.map(unit).collect()
+        candidates.iter().map(unit).collect()
     }
 
     /// Blocks and weights, to come back to.

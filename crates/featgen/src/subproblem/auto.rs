@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::apg::Apg;
 use super::model::SumOfNorms;
 use super::newton::Newton;
-use super::{Cache, Goal, Outcome, Problem, State, Subproblem};
+use super::{Cache, Goal, Outcome, Problem, State, Subproblem, Thinning};
 
 /// Cached columns up to which H is formed: half a GiB. A large group may bring in more at once.
 pub(crate) const WIDEST: usize = 1 << 13;
@@ -36,6 +36,17 @@ impl Subproblem for Auto {
         // Without a matrix there is nothing to factorise when systems are too hard for conjugate gradients.
         let outcome = self.apg.solve(problem, state, goal);
         Outcome { iterations: reached.iterations + outcome.iterations, ..outcome }
+    }
+
+    fn thinning(&mut self, problem: &Problem<'_>, state: &State) -> Thinning {
+        match problem.cache.len() > WIDEST && !problem.cache.has_tables() {
+            true => self.apg.thinning(problem, state),
+            false => self.newton.thinning(problem, state),
+        }
+    }
+
+    fn forget(&mut self, cache: &Cache) {
+        self.newton.forget(cache);
     }
 
     fn kept(&self) -> Vec<Cow<'_, [f64]>> {

@@ -94,6 +94,39 @@ impl Cache {
         self.columns = Columns::Operators(operators);
     }
 
+    /// What tells how columns are held: see [`truncate`](Self::truncate).
+    pub(crate) fn filled(&self) -> usize {
+        self.filled
+    }
+
+    /// Forgets all but the first `width` columns, which had [`filled`](Self::filled) so many values when there were no others. The
+    /// cache is then as if these others had never come.
+    pub(crate) fn truncate(&mut self, width: usize, filled: usize) {
+        match &mut self.columns {
+            Columns::Dense(columns) => columns.truncate(width),
+            Columns::Sparse(columns) => columns.truncate(width),
+            Columns::Operators(operators) => {
+                let mut left = width;
+                let stay = operators.iter().take_while(|operator| {
+                    let stays = left > 0;
+                    left = left.saturating_sub(operator.width());
+                    stays
+                });
+                let count = stay.count();
+                operators.truncate(count);
+                if operators.iter().all(|operator| matches!(operator, Operator::Column(_))) {
+                    let new = std::mem::take(operators);
+                    self.columns = Columns::Sparse(Vec::new());
+                    self.extend(new);
+                }
+            }
+        }
+        self.filled = filled;
+        if !self.has_operators() {
+            self.settle(width);
+        }
+    }
+
     fn has_operators(&self) -> bool {
         matches!(self.columns, Columns::Operators(_))
     }
@@ -118,15 +151,20 @@ impl Cache {
             Column::Sparse { rows, .. } => rows.len(),
         };
         self.filled += new.iter().map(filled).sum::<usize>();
-        if is_dense(self.filled as f64, self.rows, self.len() + new.len()) {
-            self.make_dense();
-        } else {
-            self.make_sparse();
-        }
+        self.settle(self.len() + new.len());
         match &mut self.columns {
             Columns::Dense(columns) => columns.extend(new.into_iter().map(|c| dense(c, self.rows))),
             Columns::Sparse(columns) => columns.extend(new.into_iter().map(sparse)),
             Columns::Operators(operators) => operators.extend(new.into_iter().map(Operator::Column)),
+        }
+    }
+
+    /// Holds columns as suits so many of them.
+    fn settle(&mut self, columns: usize) {
+        if is_dense(self.filled as f64, self.rows, columns) {
+            self.make_dense();
+        } else {
+            self.make_sparse();
         }
     }
 
@@ -323,5 +361,33 @@ mod tests {
         assert_eq!(cache.transpose(&vec![1.0; n as usize])[1..], [1.0; 20]);
         cache.extend((0..9).map(|_| full()).collect());
         assert!(cache.sparse().is_none());
+    }
+
+    /// After columns were forgotten, the cache is as if they had never come: held in the same way, with the same products.
+    #[test]
+    fn what_is_forgotten_leaves_nothing_behind() {
+        let n = 60;
+        let full = |shift: f64| Column::Dense((0..n).map(|i| f64::from(i) - shift).collect());
+        let thin = |i: u32| Column::Sparse { rows: vec![i, i + 20], values: vec![2.0, -1.0] };
+        let written = |columns: Vec<Column>| columns.into_iter().map(Operator::Column).collect::<Vec<_>>();
+        let few = || written((0..9).map(thin).collect());
+        let many = || written((0..9).map(|j| full(f64::from(j))).collect());
+        let implicit = || vec![Operator::Implicit(std::sync::Arc::new(full(1.0)))];
+        let pairs =
+            [(few(), many()), (many(), few()), (few(), few()), (few(), implicit()), (many(), implicit())];
+        for (first, second) in pairs {
+            let mut expected = Cache::new(n as usize);
+            expected.extend(first.clone());
+            let mut cache = expected.clone();
+            let filled = cache.filled();
+            cache.extend(second);
+            cache.truncate(9, filled);
+            assert_eq!((cache.len(), cache.filled()), (9, filled));
+            assert_eq!(cache.sparse().is_some(), expected.sparse().is_some());
+            let w: Vec<f64> = (0..9).map(|j| f64::from(j) - 3.5).collect();
+            let v: Vec<f64> = (0..n).map(|i| f64::from(i % 7)).collect();
+            assert_eq!(cache.apply(&w), expected.apply(&w));
+            assert_eq!(cache.transpose(&v), expected.transpose(&v));
+        }
     }
 }

@@ -39,6 +39,16 @@ impl Curvature {
         }
     }
 
+    /// Forgets the columns that the cache has no more.
+    pub(super) fn forget(&mut self, cache: &Cache) {
+        match self {
+            Self::Matrix(gram) if gram.sums().len() > cache.len() => gram.resize(cache),
+            Self::Matrix(_) => {}
+            // They are made anew for every step.
+            Self::Implicit(_) | Self::Wide(_) => *self = Self::default(),
+        }
+    }
+
     /// What cannot be made again from the columns and weights alone.
     pub(super) fn kept(&self) -> Vec<Cow<'_, [f64]>> {
         self.matrix().map_or_else(Vec::new, Gram::kept)

@@ -78,7 +78,10 @@ impl Gram {
     /// Brings the matrix up to the columns of `cache` and the weights `h`.
     pub(super) fn update(&mut self, cache: &Cache, h: &[f64]) {
         let old = self.width;
-        self.widen(cache);
+        self.resize(cache);
+        if let Some(columns) = cache.sparse().filter(|_| self.by_rows.pointers.is_empty()) {
+            self.by_rows = RowView::new(columns, cache.rows());
+        }
         self.weights.resize(h.len(), 0.0);
         let active = h.iter().filter(|&&h| h > 0.0).count();
         let mut moved = self.moved(h);
@@ -130,27 +133,23 @@ impl Gram {
                 entries[i * width + j] = x;
             }
         }
-        // Over fewer columns it is made anew before it is used.
-        let rows = cache.sparse().filter(|_| width == cache.len());
-        let by_rows = rows.map_or_else(RowView::default, |x| RowView::new(x, cache.rows()));
-        Some(Self { width, entries, sums, weights, by_rows, ..Self::default() })
+        Some(Self { width, entries, sums, weights, ..Self::default() })
     }
 
-    fn widen(&mut self, cache: &Cache) {
+    /// Brings the matrix to the columns of `cache`, which are more than it has, with 0 for those, or fewer.
+    pub(super) fn resize(&mut self, cache: &Cache) {
         let (old, new) = (self.width, cache.len());
         if old == new {
             return;
         }
         let mut entries = vec![0.0; new * new];
-        for j in 0..old {
-            entries[j * new..][..old].copy_from_slice(self.column(j));
+        for j in 0..old.min(new) {
+            entries[j * new..][..old.min(new)].copy_from_slice(&self.column(j)[..old.min(new)]);
         }
         self.entries = entries;
         self.sums.resize(new, 0.0);
         self.width = new;
-        // Before the next is made: both together would be the most that a run ever holds.
         self.by_rows = RowView::default();
-        self.by_rows = cache.sparse().map_or_else(RowView::default, |x| RowView::new(x, cache.rows()));
     }
 
     /// Adds `sum over rows of weight * x x'` to the part of the matrix that `columns` make with the columns before and
@@ -201,7 +200,7 @@ impl Gram {
     }
 }
 
-/// Sparse cached columns by rows.
+/// Sparse cached columns by rows; nothing at all until it is needed.
 #[derive(Default)]
 struct RowView {
     pointers: Vec<usize>,

@@ -25,7 +25,11 @@ pub(crate) use auto::WIDEST;
 use std::borrow::Cow;
 
 pub use cache::Cache;
-pub(crate) use thinning::{Thinned, Thinning};
+pub(crate) use thinning::Thinned;
+pub use thinning::Thinning;
+
+use model::SumOfNorms;
+use newton::Newton;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -201,8 +205,8 @@ pub struct Outcome {
     pub iterations: usize,
 }
 
-/// A way to solve the problem of a round. It may keep what helps it in the next round: the cache only ever grows, while
-/// blocks come and go.
+/// A way to solve the problem of a round. It may keep what helps it in the next round: the cache grows, unless it is told what to
+/// [`forget`](Subproblem::forget), while blocks come and go.
 pub trait Subproblem: Send {
     /// Improves `state` until the goal is met, or as far as numbers allow. Never makes it worse.
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome;
@@ -212,6 +216,14 @@ pub trait Subproblem: Send {
         let size = blocks.norm(omega);
         0.5 * size * size
     }
+
+    /// A model of what the features of a state that has one block are worth beside each other.
+    fn thinning(&mut self, problem: &Problem<'_>, state: &State) -> Thinning {
+        Newton::new(SumOfNorms, WIDEST, 0).thinning(problem, state)
+    }
+
+    /// Forgets the columns that the cache has no more: some of the last.
+    fn forget(&mut self, _cache: &Cache) {}
 
     /// All that it keeps from round to round: numbers with which another of its kind goes on with the same bits.
     fn kept(&self) -> Vec<Cow<'_, [f64]>>;

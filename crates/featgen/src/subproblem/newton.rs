@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::curvature::Curvature;
 use super::eliminate::Eliminated;
 use super::model::Quadratic;
-use super::{Blocks, Cache, Goal, Outcome, Problem, State, Subproblem};
+use super::{Blocks, Cache, Goal, Outcome, Problem, State, Subproblem, Thinning};
 use crate::kernels;
 
 /// What keeps weights small: half the square of a norm of the blocks' lengths.
@@ -93,6 +93,18 @@ impl<R: Regulariser + Send> Subproblem for Newton<R> {
         self.regulariser.value(blocks, omega)
     }
 
+    fn thinning(&mut self, problem: &Problem<'_>, state: &State) -> Thinning {
+        let d = problem.free.decision(&state.f, &state.free);
+        let eliminated = self.model(problem, &d);
+        let c = problem.transpose(&problem.residual(&d));
+        let (cache, curvature, blocks) = (problem.cache, &self.curvature, &state.blocks);
+        Thinning::new(&Quadratic { cache, curvature, blocks, c: &c, eliminated: &eliminated }, &state.omega)
+    }
+
+    fn forget(&mut self, cache: &Cache) {
+        self.curvature.iter_mut().for_each(|curvature| curvature.forget(cache));
+    }
+
     fn kept(&self) -> Vec<Cow<'_, [f64]>> {
         // How many arrays an output has is told by the width of its matrix.
         self.curvature.iter().flat_map(Curvature::kept).collect()
@@ -166,19 +178,6 @@ impl<R: Regulariser> Newton<R> {
             curvature.update(problem.cache, h, widest);
         }
         self.curvature.iter().map(|curvature| Eliminated::new(problem, curvature)).collect()
-    }
-
-    /// What `see` makes of the curvature of the model at decision values `d`: there is no gradient in it.
-    pub(super) fn see_model<T>(
-        mut self,
-        problem: &Problem<'_>,
-        blocks: &Blocks,
-        d: &[f64],
-        see: impl FnOnce(&Quadratic<'_>) -> T,
-    ) -> T {
-        let eliminated = self.model(problem, d);
-        let curvature = &self.curvature;
-        see(&Quadratic { cache: problem.cache, curvature, blocks, c: &[], eliminated: &eliminated })
     }
 
     /// Moves to a better point; `None` if no step lowers the objective any more.

@@ -9,13 +9,10 @@ use faer::linalg::solvers::DenseSolveCore;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
-use super::auto::WIDEST;
-use super::model::{Quadratic, SumOfNorms};
-use super::newton::Newton;
-use super::{Problem, State};
+use super::model::Quadratic;
 
 /// The model, for any of the units of coordinates that it was made for.
-pub(crate) struct Thinning {
+pub struct Thinning {
     outputs: usize,
     /// `I + H` of every output over its coordinates, for outputs have no curvature in common; none if H is too large.
     hessians: Option<Vec<Mat<f64>>>,
@@ -44,23 +41,16 @@ struct Left {
 }
 
 impl Thinning {
-    /// At the weights of a state that has one block.
-    pub(crate) fn new(problem: &Problem<'_>, state: &State) -> Self {
-        let (blocks, width) = (&state.blocks, problem.cache.len());
-        let d = problem.free.decision(&state.f, &state.free);
-        let c = problem.transpose(&problem.residual(&d));
-        let slope = |(k, omega): (usize, &f64)| blocks.pull(k, &c, width) - omega;
-        let (hessians, diagonal) =
-            Newton::new(SumOfNorms, WIDEST, 0).see_model(problem, blocks, &d, |model| {
-                let coordinates = 0..blocks.columns.len();
-                (hessians(model), coordinates.map(|k| 1.0 + model.diagonal(k)).collect())
-            });
+    /// From the model of a Newton step, of one block, at these weights.
+    pub(super) fn new(model: &Quadratic<'_>, omega: &[f64]) -> Self {
+        let (blocks, width) = (model.blocks, model.cache.len());
+        let slope = |(k, omega): (usize, &f64)| blocks.pull(k, model.c, width) - omega;
         Self {
             outputs: blocks.outputs(),
-            hessians,
-            diagonal,
-            slope: state.omega.iter().enumerate().map(slope).collect(),
-            omega: state.omega.clone(),
+            hessians: hessians(model),
+            diagonal: (0..omega.len()).map(|k| 1.0 + model.diagonal(k)).collect(),
+            slope: omega.iter().enumerate().map(slope).collect(),
+            omega: omega.to_vec(),
         }
     }
 
@@ -200,7 +190,9 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::StandardNormal;
 
-    use super::super::{Cache, Goal, Subproblem};
+    use super::super::model::SumOfNorms;
+    use super::super::newton::Newton;
+    use super::super::{Cache, Goal, Problem, State, Subproblem};
     use super::*;
     use crate::context::Context;
     use crate::data::{Column, Labels};
@@ -247,7 +239,7 @@ mod tests {
         let problem = Problem { cache: &cache, objective: &*objective, free: &free };
         let columns: Vec<u32> = (0..8).collect();
         let (state, before) = fitted(&problem, &columns, 4);
-        let thinning = Thinning::new(&problem, &state);
+        let thinning = Newton::<SumOfNorms>::default().thinning(&problem, &state);
         let units: Vec<Vec<usize>> = (0..8).map(|k| vec![k]).collect();
         let value = |stay: &[usize]| {
             let columns: Vec<u32> = stay.iter().map(|&k| k as u32).collect();
@@ -278,7 +270,8 @@ mod tests {
         let problem = Problem { cache: &cache, objective: &*objective, free: &free };
         let (state, before) = fitted(&problem, &[0, 1, 2, 6], 4);
         let units = [vec![0, 1], vec![1, 2], vec![3]];
-        let Thinned { stay, decrease } = Thinning::new(&problem, &state).keep(&units, 2);
+        let Thinned { stay, decrease } =
+            Newton::<SumOfNorms>::default().thinning(&problem, &state).keep(&units, 2);
         assert_eq!(stay, [0, 2]);
         let (_, after) = fitted(&problem, &[0, 1, 6], 3);
         assert!(

@@ -48,6 +48,16 @@ impl Fitting<'_> {
         Ok((some.map(|scored| scored.item).collect(), worst.scored))
     }
 
+    /// By how much the objective falls, on average, for a coordinate whose values have nothing to do with the outcome: of such values
+    /// x, of mean 0 and variance 1, `(sum v x)^2` is `sum v^2` on average, and `sum d x^2` is `sum d`.
+    pub(super) fn gain_by_chance(&self) -> f64 {
+        let v = self.dual().residual;
+        let mut d = vec![0.0; v.len()];
+        self.objective.curvature(&self.decision, &mut d);
+        let total: f64 = d.iter().sum();
+        if total > 0.0 { 0.5 * kernels::dot(&v, &v) / total } else { 0.0 }
+    }
+
     /// Gives candidates their gains for scores, and their order by them.
     fn measure(&self, fresh: &mut [Scored<Candidate>], v: &[f64], gain: &Gain<'_>) -> Result<()> {
         let rows = self.space.data().rows();
