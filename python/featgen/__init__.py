@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from . import plot
     from ._anndata import convert_anndata
     from ._files import load, save
+    from ._frames import TableWarning
     from ._store import Store, convert, open_store
     from .estimators import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival
     from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
@@ -42,6 +43,7 @@ __all__ = [
     "Products",
     "Space",
     "Store",
+    "TableWarning",
     "Tree",
     "__version__",
     "convert",
@@ -57,6 +59,7 @@ __all__ = [
 _HOMES = {
     "_anndata": ("convert_anndata",),
     "_files": ("load", "save"),
+    "_frames": ("TableWarning",),
     "_store": ("Store", "convert", "open_store"),
     "estimators": ("FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival"),
     "spaces": (

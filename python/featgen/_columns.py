@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -64,17 +63,4 @@ def kept_columns(keep: Any, inputs: Any) -> list[int]:
         return []
     if isinstance(keep, (str, bytes)) or not isinstance(keep, Iterable):
         raise ValueError(f"keep: must be a list of columns, by index or by name, not {keep!r}")
-    where = {name: at for at, name in enumerate(inputs.names or ())}
-    places = []
-    for column in keep:
-        if isinstance(column, str):
-            if column not in where:
-                raise ValueError(f"keep: no column is called {column!r}")
-            places.append(where[column])
-            continue
-        if not isinstance(column, Integral) or isinstance(column, bool):
-            raise ValueError(f"keep: must be indices or names of columns, not {column!r}")
-        if not -inputs.count <= column < inputs.count:
-            raise ValueError(f"keep: no column {column}: there are {inputs.count}")
-        places.append(int(column) % inputs.count)
-    return sorted(set(places))
+    return sorted({place for column in keep for place in inputs.kept(column)})

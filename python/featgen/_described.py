@@ -60,5 +60,6 @@ LOSS_HELP: dict[str, str] = {name.replace("-", "_"): help for name, _, help in _
 SOLVERS: list[str] = _SAID["solvers"]
 SELECTS: list[str] = _SAID["selects"]
 SCALINGS: list[str] = _SAID["scalings"]
+IMPUTES: list[str] = _SAID["imputes"]
 GROUP_WEIGHTS: list[str] = _SAID["group_weights"]
 TREE_FORMATS: list[str] = _SAID["tree_formats"]

@@ -42,7 +42,8 @@ def load(path: str | PathLike[str]) -> FGMClassifier | FGMRegressor | FGMSurviva
         Fitted, with the parameters it was trained with: ``clone(model).fit(X, y)`` on the same data gives the same
         model. ``n_jobs``, ``verbose``, ``callback`` and ``checkpoint``, which change no result, are not in the file.
         Where the model knows its features by name, frames with their columns in any order are understood; those of a
-        store must stand as they did in the training data.
+        store must stand as they did in the training data. Of a table, the file knows the columns that the model uses:
+        ``feature_names_in_`` has these. What was said of columns, from ``ignore`` to ``most_levels``, is not in it.
 
     Examples
     --------
@@ -66,7 +67,10 @@ def load(path: str | PathLike[str]) -> FGMClassifier | FGMRegressor | FGMSurviva
     parameters = _parameters.from_facts(facts, [] if classes is None else classes.tolist())
     known = kind().get_params(deep=False)
     estimator = kind(**{name: value for name, value in parameters.items() if name in known})
-    estimator._know(spaces.Inputs(facts["m"], None), by_name=bool(facts["by_name"]))
+    inputs, columns = spaces.Inputs(facts["m"], None), model.columns()
+    if columns is not None:
+        inputs.columns, inputs.made = [name for name, _ in columns], [made for _, made in columns]
+    estimator._know(inputs, by_name=bool(facts["by_name"]))
     estimator._keep(model, classes)
     return estimator
 
@@ -109,6 +113,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     if not scalers:
         machine.save(path)
         return
+    if machine._made is not None:
+        raise ValueError("a model of a frame with gaps or categories cannot be saved together with scalers")
     factors, offsets = np.ones(machine.n_features_in_), np.zeros(machine.n_features_in_)
     for scaler in scalers:
         factor, offset = _scaling(scaler)

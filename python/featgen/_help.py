@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ._described import LOSS_HELP, SCALINGS, SELECTS, SOLVERS, SPACES, losses_for
+from ._described import IMPUTES, LOSS_HELP, SCALINGS, SELECTS, SOLVERS, SPACES, losses_for
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -43,6 +43,20 @@ PARAMETERS = (
 {losses}    keep : list of int or str, default=None
         Columns that are always in the model, by index or by name: not penalised, and not counted among ``n_features``.
         Features are selected among the others, for what these leave unexplained.
+    ignore, id : list, default=None
+        Columns of a frame that are not looked at, or that only tell rows apart: by name, by index, or by patterns such
+        as "note_*".
+    category : list, default=None
+        Columns of a frame that are categories, such as codes that look like numbers. The inputs of a column, one for
+        each level, are selected together.
+    number : list, default=None
+        Columns of a frame that are numbers, such as those that look like numbers of rows; dates become days since 1970.
+    impute : {{<imputes>}}, default=None
+        What is put where a number of a frame is missing: the mean of the training data, or their median. None means
+        "mean". Where at least 1 % of the rows, and 5, lack it, another input says so.
+    most_levels : int, default=None
+        Levels of a category that have inputs of their own, at most: the most frequent; all others are "other". None
+        means 1000.
     space : str or Space, default="linear"
         Where features are searched: <spaces>,
         or an object of :mod:`featgen.spaces` with parameters.
@@ -63,6 +77,7 @@ PARAMETERS = (
 """.replace("<spaces>", _quoted(SPACES))
     .replace("<selects>", _quoted(SELECTS))
     .replace("<scalings>", _quoted(SCALINGS))
+    .replace("<imputes>", _quoted(IMPUTES))
 )
 
 CLASS_WEIGHT = """    class_weight : dict or "balanced", default=None
@@ -95,7 +110,7 @@ ATTRIBUTES = """
     selected_ : table
         What was selected, most important first: feature, weight, round, group.
 {classes}    feature_importances_ : array of shape (n_features,)
-        For each input, the length of the vector of the weights of all features made of it.
+        For each column, the length of the vector of the weights of all features made of it.
     kept_ : dict
         The columns that were kept, with their weights.
     objective_, lower_bound_, gap_ : float
@@ -123,9 +138,12 @@ ATTRIBUTES = """
     stopped_ : str
         Why the run ended.
     n_features_in_ : int
-        Number of inputs.
+        Number of columns of the training data.
     feature_names_in_ : array of str
-        Their names, if the training data had names.
+        Their names, if they had names.
+    input_names_ : array of str
+        Names of the inputs that ``coef_`` has weights for, if there are any: those of the columns or, of a frame with
+        columns of all kinds, what was made of them, such as "colour = red".
 """
 
 _COEF = """Weights of the inputs; sparse where there are more than a million. Where the space makes features, their

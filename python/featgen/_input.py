@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from . import _featgen
 from ._store import Store
 
 #: What scikit-learn's validation is asked for.
@@ -21,15 +22,20 @@ ACCEPTED: dict[str, Any] = {
 
 
 def matrix(X: Any) -> Any:
-    """A validated array or sparse matrix, or a store, as the engine takes it."""
-    if isinstance(X, Store):
-        return X._store
+    """A validated array or sparse matrix, a store, or what was made of a frame, as the engine takes it."""
+    if isinstance(X, (Store, _featgen.Table)):
+        return of_engine(X)
     if not sp.issparse(X):
         return dense(X)
     check_indices(X)
     if X.format == "csr" and X.shape[1] > X.nnz:
         return some_columns(X, np.unique(X.indices))
     return compressed(X.tocsc())
+
+
+def of_engine(X: Store | _featgen.Table) -> _featgen.Store | _featgen.Table:
+    """What the engine has already."""
+    return X._store if isinstance(X, Store) else X
 
 
 def check_indices(X: Any) -> None:
@@ -57,8 +63,8 @@ def check_indices(X: Any) -> None:
 
 def some_columns(X: Any, columns: NDArray[Any]) -> Any:
     """The same, but of sparse data only some columns, which increase: all that a prediction looks at."""
-    if isinstance(X, Store):
-        return X._store
+    if isinstance(X, (Store, _featgen.Table)):
+        return of_engine(X)
     if not sp.issparse(X):
         return dense(X)
     part = compressed(take(X, columns))
@@ -82,7 +88,7 @@ def values_like(X: Any, values: Any, width: int) -> Any:
     """What the engine computed from X: an array or, by its parts, a sparse matrix; both as X was given."""
     if isinstance(values, tuple):
         return rows_like(X, sp.csc_array(values, shape=(X.shape[0], width)))
-    return values if isinstance(X, Store) else values.astype(X.dtype, copy=False)
+    return values if isinstance(X, (Store, _featgen.Table)) else values.astype(X.dtype, copy=False)
 
 
 def rows_like(X: Any, columns: Any) -> Any:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from . import _featgen, _html, _input, _parameters, spaces
+from . import _featgen, _frames, _html, _input, _parameters, spaces
 from ._checks import function, level
 from ._columns import check_order, check_present, column_names, kept_columns, product
 from ._progress import going_on, proving, reporter
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 _INNER_SLACK = 10
 
 
-def _selects_inputs(machine: Machine) -> bool:
-    return not machine._searched()._generates
+def _selects_columns(machine: Machine) -> bool:
+    return not machine._searched()._generates and machine._made is None
 
 
 class Machine(Selection, BaseEstimator):
@@ -48,8 +48,13 @@ class Machine(Selection, BaseEstimator):
     #: The losses that estimators of this kind take.
     _losses: tuple[str, ...] = ()
 
-    n_features_in_: int
+    loss: str
+    keep: Any
+    verbose: int
+    callback: Callable[[dict[str, Any]], Any] | None
+
     feature_names_in_: NDArray[Any]
+    input_names_: NDArray[Any]
     classes_: NDArray[Any]
     coef_: Any
     intercept_: Any
@@ -75,6 +80,12 @@ class Machine(Selection, BaseEstimator):
         time_limit: float | None = None,
         scale: str | None = None,
         keep: Any = None,
+        ignore: Any = None,
+        category: Any = None,
+        number: Any = None,
+        id: Any = None,
+        impute: str | None = None,
+        most_levels: int | None = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
         tree: bool = False,
@@ -89,28 +100,12 @@ class Machine(Selection, BaseEstimator):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> None:
-        self.n_features = n_features
-        self.budget = budget
-        self.C = C
-        self.select = select
-        self.exchange = exchange
-        self.prove = prove
-        self.time_limit = time_limit
-        self.scale = scale
-        self.keep = keep
-        self.space = space
-        self.groups = groups
-        self.tree = tree
-        self.max_rounds = max_rounds
-        self.tol = tol
-        self.inner_tol = inner_tol
-        self.gap = gap
-        self.debias = debias
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.checkpoint = checkpoint
+        self._take(locals())
+
+    def _take(self, arguments: dict[str, Any]) -> None:
+        """Keeps what a constructor was given, each under its name."""
+        for name in self._get_param_names():
+            setattr(self, name, arguments[name])
 
     # Fitting
 
@@ -127,7 +122,7 @@ class Machine(Selection, BaseEstimator):
         ----------
         X : array, sparse matrix, frame or store of shape (n_samples, n_features)
             Training data. Float32 and float64 arrays in C or Fortran order and CSC matrices are used as they are; CSR
-            is transposed once; everything else is converted.
+            is transposed once; everything else is converted. The columns of a frame may be of any kind, with gaps.
         y : array-like of shape (n_samples,)
             Labels: classes, numbers, counts or times, as the loss needs them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -145,6 +140,8 @@ class Machine(Selection, BaseEstimator):
         -----
         ConvergenceWarning
             If the number of features, the gap or the exactness of the rounds asked for was not reached.
+        TableWarning
+            If columns of a frame are left out.
         """
         space, options = _parameters.space(self), _parameters.options(self)
         verbose, callback = level("verbose", self.verbose), function("callback", self.callback)
@@ -203,28 +200,49 @@ class Machine(Selection, BaseEstimator):
 
     def _seen(self, X: Any, y: Any) -> tuple[Any, Any, spaces.Inputs]:
         """Data as validation leaves them, and their inputs. Nothing is set: a fit may still fail."""
+        wishes = _parameters.columns(self)
+        said = next((name for name, wish in wishes.items() if wish is not None), None)
+        if _frames.is_frame(X) and (said or not _frames.only_numbers(X)):
+            return self._learned(X, y, wishes)
+        if said:
+            raise ValueError(f"{said}: only a frame has columns of kinds, and X is none")
         if isinstance(X, Store):
-            if y is None:
-                raise ValueError("y: labels must be given; where the store has some, they are its y")
-            y = np.asarray(y)
-            check_consistent_length(X, y)
-            return X, y, spaces.Inputs(X.shape[1], X.feature_names)
+            return X, _labels_for(X, y), spaces.Inputs(X.shape[1], X.feature_names)
         told = copy.copy(self)
-        if _is_structured(y):
-            check_consistent_length(X, y)
-            X = validate_data(told, X, **_input.ACCEPTED)
-        else:
-            X, y = validate_data(told, X, y, **_input.ACCEPTED)
+        try:
+            if _is_structured(y):
+                check_consistent_length(X, y)
+                checked = validate_data(told, X, **_input.ACCEPTED)
+            else:
+                checked, y = validate_data(told, X, y, **_input.ACCEPTED)
+        except ValueError:
+            if not _frames.has_gaps(X):
+                raise
+            if _frames.is_frame(X):
+                return self._learned(X, y, wishes)
+            raise _frames.no_gaps_in_arrays() from None
         names = getattr(told, "feature_names_in_", None)
-        return X, y, spaces.Inputs(X.shape[1], None if names is None else list(names))
+        return checked, y, spaces.Inputs(checked.shape[1], None if names is None else list(names))
+
+    def _learned(self, X: Any, y: Any, wishes: dict[str, Any]) -> tuple[Any, Any, spaces.Inputs]:
+        """The same of a frame with columns of all kinds."""
+        y = _labels_for(X, y)
+        _frames.check(X)
+        # Whether names are mixed with other things is looked at there.
+        validate_data(copy.copy(self), X, skip_check_array=True)
+        table = _frames.learned(X, wishes)
+        _frames.warn(table)
+        return table, y, _frames.Inputs(table, X)
 
     def _know(self, inputs: spaces.Inputs, by_name: bool = False) -> None:
         """Sets what is known of the inputs, and whether they are looked for by their names."""
-        self.n_features_in_ = inputs.count
-        if inputs.names is not None:
-            self.feature_names_in_ = np.array(inputs.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._n_inputs, self._made = inputs.count, inputs.made
+        self.n_features_in_ = inputs.count if inputs.made is None else len(inputs.made)
+        for attribute, names in (("feature_names_in_", inputs.columns), ("input_names_", inputs.names)):
+            if names is not None:
+                setattr(self, attribute, np.array(names, dtype=object))
+            elif hasattr(self, attribute):
+                delattr(self, attribute)
         self._found_by_name = by_name
 
     def _keep(self, model: _featgen.Model, classes: NDArray[Any] | None) -> None:
@@ -315,7 +333,7 @@ class Machine(Selection, BaseEstimator):
         -------
         X_new : array or sparse matrix of shape (n_samples, n_selected)
             The columns selected or, where the space makes features such as products, their values. Sparse data stay
-            sparse.
+            sparse. Of a frame with columns of all kinds, the inputs selected, such as levels of a category.
         """
         check_is_fitted(self)
         made, stored = self._searched()._generates, isinstance(X, Store)
@@ -323,27 +341,19 @@ class Machine(Selection, BaseEstimator):
             raise ValueError(
                 "columns that have curves are not taken out of a store: transform needs an array"
             )
-        found = stored or self._names_to_find(X) is not None
+        found = stored or self._takes_tables(X) or self._names_to_find(X) is not None
         if not made and not found and not (sp.issparse(X) and X.shape[1] > DENSE_LIMIT):
             return super().transform(X)
         X = self._validated(X)
         chosen = self._carrying() if made else self._support()
         if len(chosen) == 0:
             warnings.warn("No features were selected.", UserWarning, stacklevel=2)
-        if made or stored:
-            terms = chosen if made else self._terms_of(chosen)
-            return _input.values_like(X, self._model.values(self._needed(X), list(terms)), len(terms))
+        if made or isinstance(X, (Store, _featgen.Table)):
+            compute = self._model.values if made else self._model.take
+            return _input.values_like(X, compute(self._needed(X), chosen.tolist()), len(chosen))
         return _input.rows_like(X, _input.take(X, chosen)) if sp.issparse(X) else X[:, chosen]
 
-    def _terms_of(self, inputs: NDArray[np.int64]) -> list[int]:
-        """For each of these inputs, a term that is nothing but it."""
-        term = {self._terms["inputs"][t][0]: t for t in self._carrying()}
-        kept = [i for i, _, _ in self._facts["kept"] if i not in term]
-        if kept:
-            raise ValueError("columns that are kept are not taken out of a store: transform needs an array")
-        return [term[i] for i in inputs.tolist()]
-
-    @available_if(_selects_inputs)
+    @available_if(_selects_columns)
     def inverse_transform(self, X: Any) -> Any:
         """Put selected columns back where they were, with zeros elsewhere.
 
@@ -370,11 +380,14 @@ class Machine(Selection, BaseEstimator):
         Returns
         -------
         feature_names_out : array of str
-            Products are called by their factors: ``a*b``, ``a^2``.
+            Products are called by their factors: ``a*b``, ``a^2``; levels of a category, ``colour = red``.
         """
         check_is_fitted(self)
         inputs = _check_feature_names_in(self, input_features, generate_names=False)
-        if inputs is None:
+        name: Callable[[int], str]
+        if self._made is not None and hasattr(self, "input_names_"):
+            name = self.input_names_.__getitem__
+        elif inputs is None or self._made is not None:
             found = {i: name for name, i in self._model.inputs().items()}
             name = lambda i: found.get(i, f"x{i}")
         else:
@@ -387,30 +400,71 @@ class Machine(Selection, BaseEstimator):
 
     # Data
 
+    #: Whether columns are looked for by their names, in any order: a model of a file does not know the others.
+    _found_by_name = False
+
     def _names_to_find(self, X: Any) -> list[str] | None:
         """The names of the columns of X, if this model looks for its inputs by name."""
         return column_names(X) if self._found_by_name else None
+
+    def _takes_tables(self, X: Any) -> bool:
+        """Whether X is to be read as a table: the model is of one, or of some columns of one."""
+        if self._made is not None or not _frames.is_frame(X):
+            return self._made is not None
+        names = column_names(X)
+        if self._found_by_name:
+            return names is not None and not _frames.only_numbers(X)
+        # A store holds what was made of a table.
+        return self._facts["of_table"] and names != list(getattr(self, "feature_names_in_", ()))
 
     def _validated(self, X: Any) -> Any:
         if isinstance(X, Store):
             self._check_store(X)
             return X
+        if self._takes_tables(X):
+            return self._followed(X)
         names = self._names_to_find(X)
-        if names is None:
-            return validate_data(self, X, reset=False, **_input.ACCEPTED)
-        return self._in_place(check_array(X, **_input.ACCEPTED), names)
+        try:
+            if names is None:
+                return validate_data(self, X, reset=False, **_input.ACCEPTED)
+            return self._in_place(check_array(X, **_input.ACCEPTED), names)
+        except ValueError:
+            if not _frames.has_gaps(X):
+                raise
+            if names is not None:
+                return self._followed(X)
+            if _frames.is_frame(X):
+                raise _frames.no_gaps_known() from None
+            raise _frames.no_gaps_in_arrays() from None
+
+    def _followed(self, X: Any) -> _featgen.Table:
+        """What the model wants to know of a frame."""
+        if not _frames.is_frame(X):
+            raise ValueError(
+                "the model is of a table: X must be a frame with its columns, or a store of such a table"
+            )
+        _frames.check(X)
+        if self._made is not None and not self._found_by_name:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            columns = self._model.columns()
+            expected = self._model.inputs() if columns is None else [name for name, _ in columns]
+            check_present(expected, _frames.called(X))
+        table = _frames.followed(X, self._model)
+        _frames.warn(table)
+        return table
 
     def _check_store(self, X: Store) -> None:
         """Columns of a store are read where they are: they must stand where they stood in the training data."""
-        if self._found_by_name:
+        if self._found_by_name or self._made is not None:
             expected = self._model.inputs()
         else:
             expected = {name: at for at, name in enumerate(getattr(self, "feature_names_in_", ()))}
         if X.feature_names is not None:
             check_present(expected, X.feature_names)
             check_order(expected, X.feature_names)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} were expected")
+        if X.shape[1] != self._n_inputs:
+            raise ValueError(f"X has {X.shape[1]} features, but {self._n_inputs} were expected")
 
     def _in_place(self, X: Any, names: list[str]) -> Any:
         """Columns where they stood in the training data; those that the model does not look at may be missing."""
@@ -451,9 +505,9 @@ class Machine(Selection, BaseEstimator):
     def kept_(self) -> dict[str, NDArray[np.float64]]:
         """The columns that were kept, by name, with their weights: one for each output."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        shown = lambda i: f"x{i}" if names is None else str(names[i])
-        return {shown(i): np.array(weight) for i, _, weight in self._facts["kept"]}
+        names = getattr(self, "input_names_", None)
+        shown = lambda i, name: f"x{i}" if names is None and self._made is None else name
+        return {shown(i, name): np.array(weight) for i, name, weight in self._facts["kept"]}
 
     # Files and pictures
 
@@ -488,6 +542,15 @@ class Machine(Selection, BaseEstimator):
         tags.input_tags.positive_only = spaces.kind(self.space)._wants_no_negatives
         tags.target_tags.required = True
         return tags
+
+
+def _labels_for(X: Any, y: Any) -> NDArray[Any]:
+    """A label for each sample of X."""
+    if y is None:
+        raise ValueError("y: labels must be given; where X is a store that has some, they are its y")
+    y = np.asarray(y)
+    check_consistent_length(X, y)
+    return y
 
 
 def _is_structured(y: Any) -> bool:

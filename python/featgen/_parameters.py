@@ -14,7 +14,7 @@ from joblib import cpu_count, effective_n_jobs
 
 from . import spaces
 from ._checks import given, integer, one_of, path, real, share, truth
-from ._described import LOSSES, SCALINGS, SELECTS, SOLVERS
+from ._described import IMPUTES, LOSSES, SCALINGS, SELECTS, SOLVERS
 
 #: The gap of a proof that is asked for without one.
 _PROVEN = 0.01
@@ -43,6 +43,16 @@ def options(estimator: Any) -> dict[str, Any]:
         "solver": one_of("solver", estimator.solver, SOLVERS),
         "threads": _threads(estimator.n_jobs),
         "checkpoint": path("checkpoint", estimator.checkpoint),
+    }
+
+
+def columns(estimator: Any) -> dict[str, Any]:
+    """How the columns of a frame are to be taken."""
+    impute = estimator.impute
+    return {
+        **{name: getattr(estimator, name) for name in ("ignore", "category", "number", "id")},
+        "impute": None if impute is None else one_of("impute", impute, IMPUTES),
+        "most_levels": integer("most_levels", estimator.most_levels),
     }
 
 
@@ -113,7 +123,8 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
     if "delta" in kept.get("loss", {}):
         parameters["delta"] = float(kept["loss"]["delta"])
     if facts["kept"]:
-        parameters["keep"] = [i for i, _, _ in facts["kept"]]
+        by_name = facts["of_table"]
+        parameters["keep"] = [name if by_name else i for i, name, _ in facts["kept"]]
     losses = {engine: name for name, (engine, _) in LOSSES.items()}
     cost = kept.get("cost")
     if cost is None and facts["select"] == "paper" and facts["asked_cost"] != _PAPER_COST:
@@ -125,7 +136,8 @@ def from_facts(facts: dict[str, Any], classes: Sequence[Any]) -> dict[str, Any]:
 def _space_from(facts: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     """The parameters that describe the space, in the simplest way that says the same."""
     settings = facts["space"]
-    if "groups" not in settings:
+    # The columns of a table are groups by themselves.
+    if "groups" not in settings or (facts["of_table"] and "lists" not in kept):
         return {"space": spaces.named(spaces.from_settings(settings, kept.get("only")))}
     weight, tree = settings.get("group-weight", "none"), "tree" in settings
     groups, singletons, format = spaces.given_groups(kept), kept.get("singletons", False), kept.get("format")

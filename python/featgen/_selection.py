@@ -34,6 +34,9 @@ class Selection(SelectorMixin):
 
     space: spaces.Space | str
     n_features_in_: int
+    #: How many inputs there are and, where they were made of the columns of a frame, those of each.
+    _n_inputs: int
+    _made: list[list[int]] | None = None
     classes_: NDArray[Any]
     rounds_: list[dict[str, Any]]
     n_iter_: int
@@ -66,17 +69,17 @@ class Selection(SelectorMixin):
     def _over_inputs(self, inputs: Sequence[int], values: NDArray[np.float64]) -> Any:
         """Rows as wide as the inputs, one for each column of the values, that have their sums at these places."""
         count = values.shape[1]
-        shape = (count, self.n_features_in_)
+        shape = (count, self._n_inputs)
         columns, rows = (
             np.repeat(np.asarray(inputs, dtype=np.int64), count),
             np.tile(np.arange(count), len(inputs)),
         )
         matrix = sp.csr_array((values.ravel(), (rows, columns)), shape=shape)
-        return matrix.toarray() if count * self.n_features_in_ <= DENSE_LIMIT else matrix
+        return matrix.toarray() if count * self._n_inputs <= DENSE_LIMIT else matrix
 
     @property
     def feature_importances_(self) -> Any:
-        """How much weight the features made of each input carry: the length of the vector of their weights.
+        """How much weight the features made of each column carry: the length of the vector of their weights.
 
         Of shape (n_features,), or a sparse row where there are more than a million inputs. For ``SelectFromModel`` and
         ``RFE`` around a space that makes features, with ``importance_getter="feature_importances_"``.
@@ -86,7 +89,10 @@ class Selection(SelectorMixin):
             (i, self._terms["weight"][t]) for t in self._carrying() for i in set(self._terms["inputs"][t])
         ]
         inputs, weights = [i for i, _ in parts], np.array([weight for _, weight in parts], dtype=float)
-        lengths = np.sqrt(self._over_inputs(inputs, weights[:, np.newaxis] ** 2))
+        squares = self._over_inputs(inputs, weights[:, np.newaxis] ** 2)
+        if self._made is not None:
+            squares = np.array([[squares[0, of].sum() for of in self._made]])
+        lengths = np.sqrt(squares)
         return lengths if sp.issparse(lengths) else lengths[0]
 
     def _support(self) -> NDArray[np.int64]:
@@ -98,12 +104,14 @@ class Selection(SelectorMixin):
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask = np.zeros(self._n_inputs, dtype=bool)
         mask[self._support()] = True
-        return mask
+        return mask if self._made is None else np.array([mask[of].any() for of in self._made], dtype=bool)
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Which inputs were selected, or are factors of products selected.
+        """Which columns were selected, or are factors of products selected.
+
+        Of a frame with columns of all kinds, these are the columns of which any input was selected.
 
         Parameters
         ----------
@@ -116,7 +124,9 @@ class Selection(SelectorMixin):
             A mask of shape (n_features,), or indices.
         """
         check_is_fitted(self)
-        return self._support() if indices else self._get_support_mask()
+        if indices and self._made is None:
+            return self._support()
+        return np.flatnonzero(self._get_support_mask()) if indices else self._get_support_mask()
 
     def _selection(self) -> dict[str, Any]:
         """The columns of the table of what was selected."""

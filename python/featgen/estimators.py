@@ -86,6 +86,12 @@ class FGMClassifier(ClassifierMixin, Machine):
         loss: str = "squared_hinge",
         fit_intercept: bool = True,
         keep: Any = None,
+        ignore: Any = None,
+        category: Any = None,
+        number: Any = None,
+        id: Any = None,
+        impute: str | None = None,
+        most_levels: int | None = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
         tree: bool = False,
@@ -101,33 +107,7 @@ class FGMClassifier(ClassifierMixin, Machine):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> None:
-        super().__init__(
-            n_features=n_features,
-            budget=budget,
-            C=C,
-            select=select,
-            exchange=exchange,
-            prove=prove,
-            time_limit=time_limit,
-            scale=scale,
-            keep=keep,
-            space=space,
-            groups=groups,
-            tree=tree,
-            max_rounds=max_rounds,
-            tol=tol,
-            inner_tol=inner_tol,
-            gap=gap,
-            debias=debias,
-            solver=solver,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            checkpoint=checkpoint,
-        )
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
+        self._take(locals())
 
     def decision_function(
         self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
@@ -300,6 +280,12 @@ class FGMRegressor(RegressorMixin, _OneOutput):
         delta: float = 1.35,
         fit_intercept: bool = True,
         keep: Any = None,
+        ignore: Any = None,
+        category: Any = None,
+        number: Any = None,
+        id: Any = None,
+        impute: str | None = None,
+        most_levels: int | None = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
         tree: bool = False,
@@ -314,33 +300,7 @@ class FGMRegressor(RegressorMixin, _OneOutput):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> None:
-        super().__init__(
-            n_features=n_features,
-            budget=budget,
-            C=C,
-            select=select,
-            exchange=exchange,
-            prove=prove,
-            time_limit=time_limit,
-            scale=scale,
-            keep=keep,
-            space=space,
-            groups=groups,
-            tree=tree,
-            max_rounds=max_rounds,
-            tol=tol,
-            inner_tol=inner_tol,
-            gap=gap,
-            debias=debias,
-            solver=solver,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            checkpoint=checkpoint,
-        )
-        self.loss = loss
-        self.delta = delta
-        self.fit_intercept = fit_intercept
+        self._take(locals())
 
     def predict(
         self, X: Any, n_features: int | None = None, offset: ArrayLike | None = None
@@ -514,6 +474,12 @@ class FGMSelector(Machine):
         delta: float = 1.35,
         fit_intercept: bool = True,
         keep: Any = None,
+        ignore: Any = None,
+        category: Any = None,
+        number: Any = None,
+        id: Any = None,
+        impute: str | None = None,
+        most_levels: int | None = None,
         space: spaces.Space | str = "linear",
         groups: Any = None,
         tree: bool = False,
@@ -529,34 +495,7 @@ class FGMSelector(Machine):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> None:
-        super().__init__(
-            n_features=n_features,
-            budget=budget,
-            C=C,
-            select=select,
-            exchange=exchange,
-            prove=prove,
-            time_limit=time_limit,
-            scale=scale,
-            keep=keep,
-            space=space,
-            groups=groups,
-            tree=tree,
-            max_rounds=max_rounds,
-            tol=tol,
-            inner_tol=inner_tol,
-            gap=gap,
-            debias=debias,
-            solver=solver,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-            checkpoint=checkpoint,
-        )
-        self.loss = loss
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
+        self._take(locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -385,6 +385,9 @@ class Inputs:
     def __init__(self, count: int, names: list[str] | None) -> None:
         self.count = count
         self.names = names
+        #: What the columns of the data are called, and the inputs made of each, if they are not the inputs themselves.
+        self.columns = names
+        self.made: list[list[int]] | None = None
         self._index: dict[str, int] | None = None
         self._repeated: set[str] = set()
 
@@ -392,26 +395,47 @@ class Inputs:
         """Their indices; features are given by index or by name."""
         if isinstance(features, str) or not _can_be_read_again(features):
             raise ValueError(f"{parameter}: must be a list of features, not {features!r}")
+        return self._each(parameter, features)
+
+    def _each(self, parameter: str, features: Any) -> list[int]:
         # Millions of plain numbers are looked at together.
         plain = type(features) is list and set(map(type, features)) == {int}
         if plain and min(features) >= 0 and max(features) < self.count:
             return features
-        return [self._one(parameter, feature) for feature in features]
+        return [self.one(parameter, feature) for feature in features]
 
-    def _one(self, parameter: str, feature: Any) -> int:
+    def kept(self, column: Any) -> list[int]:
+        """The indices of a column that is to be kept, given by index, from the end too, or by name."""
+        if isinstance(column, str):
+            if column not in self.indices():
+                raise ValueError(f"keep: no column is called {column!r}")
+            return [self.indices()[column]]
+        if not isinstance(column, (int, np.integer)) or isinstance(column, bool):
+            raise ValueError(f"keep: must be indices or names of columns, not {column!r}")
+        if not -self.count <= column < self.count:
+            raise ValueError(f"keep: no column {column}: there are {self.count}")
+        return [int(column) % self.count]
+
+    def one(self, parameter: str, feature: Any) -> int:
+        """The index of a feature, given by index or by name."""
         if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool):
             if not 0 <= feature < self.count:
                 raise ValueError(f"{parameter}: no feature {feature}: indices are from 0 to {self.count - 1}")
             return int(feature)
+        index = self.indices()
+        if not isinstance(feature, str) or feature not in index:
+            raise ValueError(f"{parameter}: no feature is called {feature!r}")
+        if feature in self._repeated:
+            raise ValueError(f"{parameter}: several features are called {feature!r}")
+        return index[feature]
+
+    def indices(self) -> dict[str, int]:
+        """Where each name is, the last of those that are the same."""
         if self._index is None:
             names = self.names or []
             self._index = {name: i for i, name in enumerate(names)}
             self._repeated = {name for name, count in Counter(names).items() if count > 1}
-        if not isinstance(feature, str) or feature not in self._index:
-            raise ValueError(f"{parameter}: no feature is called {feature!r}")
-        if feature in self._repeated:
-            raise ValueError(f"{parameter}: several features are called {feature!r}")
-        return self._index[feature]
+        return self._index
 
 
 def _lists(groups: Any, inputs: Inputs) -> Any:

@@ -16,7 +16,9 @@ matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
-    ROOT / name for name in ("README.md", "docs/python.md", "docs/outcomes.md") if (ROOT / name).exists()
+    ROOT / name
+    for name in ("README.md", "docs/python.md", "docs/outcomes.md", "docs/tables.md")
+    if (ROOT / name).exists()
 ]
 LINKING = [
     *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md")),

@@ -264,6 +264,10 @@ def test_labels_that_cannot_be(y, words):
 def test_values_that_cannot_be(layout, value, words):
     X, y = planted()
     X[3, 4] = value
+    if layout is pd.DataFrame and np.isnan(value):
+        # There, it is a number that is missing.
+        assert FGMClassifier(n_features=4).fit(layout(X), y).score(layout(X), y) > 0.9
+        return
     with pytest.raises(ValueError, match=words):
         FGMClassifier().fit(layout(X), y)
 

@@ -30,7 +30,8 @@ fn listed(list: &str, data: &Dataset) -> Result<Vec<u64>> {
         match data.recipe.as_ref().and_then(|recipe| recipe.independent(item)) {
             Some(inputs) => ids.extend(inputs),
             None => {
-                let found = table::listed(item, data.names.list(), data.columns.dimension());
+                let item = [item];
+                let found = table::listed(&item, data.names.list(), data.columns.dimension());
                 let missing = |item| Error::parameter("keep", format!("the data have no column {item}"));
                 ids.extend(found.map_err(missing)?.into_iter().flatten());
             }

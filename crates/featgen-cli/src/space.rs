@@ -2,9 +2,8 @@
 
 use featgen::data::{Columns, Dataset};
 use featgen::machine::Select;
-use featgen::space::spec::{Built, Grouping, Makes, Omitted, Value};
+use featgen::space::spec::{Built, Omitted, Value};
 use featgen::space::{self, FeatureSpace, Inputs, MOST_MEMBERS, Scale, SpaceSpec};
-use featgen::table::Recipe;
 use featgen::{Context, Result};
 
 use crate::args::LearningArgs;
@@ -31,7 +30,7 @@ pub(crate) fn chosen<'a>(
 ) -> Result<Chosen<'a>> {
     let inputs = Inputs::called(columns, &data.names).context(context);
     let inputs = scale.map_or(inputs, |scale| inputs.scaled(scale));
-    let mut spec = asked_or_of_table(args, data)?;
+    let mut spec = args.spec()?.or_columns_of(data.recipe.as_ref())?;
     for (parameter, file) in args.space.files() {
         spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, &inputs)?))?;
     }
@@ -52,16 +51,6 @@ pub(crate) fn chosen<'a>(
     Ok(Chosen { space, spec, described: args.spec()?, notes })
 }
 
-/// The space that is asked for. The columns of a table are groups, where there are no others.
-fn asked_or_of_table(args: &LearningArgs, data: &Dataset) -> Result<SpaceSpec> {
-    let spec = args.spec()?;
-    let groups = data.recipe.as_ref().and_then(Recipe::groups);
-    match groups.filter(|_| spec.grouping().is_none() && spec.kind().makes == Makes::Inputs) {
-        Some(groups) => spec.with_groups(Grouping::of_columns(groups)),
-        None => Ok(spec),
-    }
-}
-
 /// How the columns are weighed, if they are to be, where features are chosen in that way.
 pub(crate) fn scale(
     args: &LearningArgs,
@@ -70,7 +59,8 @@ pub(crate) fn scale(
     data: &Dataset,
 ) -> Result<Option<Scale>> {
     let inputs = Inputs::called(columns, &data.names);
-    asked_or_of_table(args, data)?.scale(args.scaling(), select, &inputs, data.labels.weights())
+    let spec = args.spec()?.or_columns_of(data.recipe.as_ref())?;
+    spec.scale(args.scaling(), select, &inputs, data.labels.weights())
 }
 
 impl Chosen<'_> {

@@ -100,7 +100,7 @@ pub(crate) fn fit<'py>(
         None if target.balanced => machine.class_weights(ClassWeights::Balanced),
         None => machine,
     };
-    let spec = space.spec().map_err(raise)?;
+    let asked = space.spec().map_err(raise)?;
     let labels = target.labels()?;
     let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
     let names = names.map(Names::identifying).unwrap_or_default();
@@ -108,6 +108,8 @@ pub(crate) fn fit<'py>(
         machine = machine.offset(offset.as_slice()?.to_vec());
     }
     let recipe = x.recipe();
+    let names = recipe.iter().fold(names, Names::of_columns);
+    let spec = asked.clone().or_columns_of(recipe.as_ref()).map_err(raise)?;
     let columns = x.columns()?;
     let columns = &*columns;
     let kept = Kept::new(columns, &names, &target.keep).map_err(raise)?;
@@ -136,7 +138,7 @@ pub(crate) fn fit<'py>(
             match (model, broken_off) {
                 (Ok((model, lacking)), broken_off) => {
                     let model =
-                        space::describe(&spec, model).with_scaling(scaling).with_recipe(recipe.as_ref());
+                        space::describe(&asked, model).with_scaling(scaling).with_recipe(recipe.as_ref());
                     let model = featgen::Model { classes_are_text: text, ..model };
                     let lacking = lacking.map(|l| [l.members, l.of_members, l.groups, l.of_groups]);
                     Ok((Model::new(model), broken_off, lacking))

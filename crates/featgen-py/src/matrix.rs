@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use featgen::data::{Columns, Dense, Layout, SparseView, ValuesView};
+use featgen::data::{Columns, Dense, Layout, Names, SparseView, ValuesView};
 use featgen::table::Recipe;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 use crate::store::Store;
+use crate::table::Table;
 
 /// A matrix as `featgen._input` hands it over.
 #[derive(FromPyObject)]
@@ -18,6 +19,7 @@ pub(crate) enum Matrix<'py> {
     F64(PyReadonlyArray2<'py, f64>),
     Sparse(Sparse<'py>),
     Store(PyRef<'py, Store>),
+    Table(PyRef<'py, Table>),
 }
 
 /// Compressed columns; `ids` says which features they are, if not all.
@@ -62,6 +64,7 @@ impl Matrix<'_> {
             Self::F64(array) => Lent::Made(dense(array)?),
             Self::Sparse(sparse) => Lent::Made(Box::new(sparse.view()?)),
             Self::Store(store) => Lent::Known(store.columns()),
+            Self::Table(table) => Lent::Known(&*table.data().columns),
         })
     }
 
@@ -69,13 +72,23 @@ impl Matrix<'_> {
     pub(crate) fn recipe(&self) -> Option<Recipe> {
         match self {
             Self::Store(store) => store.columns().recipe().ok().flatten(),
+            Self::Table(table) => table.data().recipe.clone(),
             Self::F32(_) | Self::F64(_) | Self::Sparse(_) => None,
         }
     }
 
+    /// By which names the inputs of a model are found, if not by their places.
+    pub(crate) fn names(&self) -> Names {
+        match self {
+            Self::Table(table) => table.data().names.clone(),
+            Self::F32(_) | Self::F64(_) | Self::Sparse(_) | Self::Store(_) => Names::default(),
+        }
+    }
+
+    /// Whether values taken out of it are to be sparse. Of a table they are not: frames hold no sparse columns.
     pub(crate) fn is_sparse(&self) -> bool {
         match self {
-            Self::F32(_) | Self::F64(_) => false,
+            Self::F32(_) | Self::F64(_) | Self::Table(_) => false,
             Self::Sparse(_) => true,
             Self::Store(store) => !store.columns().is_dense(),
         }

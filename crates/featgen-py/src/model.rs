@@ -1,12 +1,14 @@
 //! A fitted model, as arrays and lists.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
 use featgen::feature::{Feature, Scaled};
 use featgen::machine::Select;
-use featgen::model::{Certificate, Fit, Proof, Round, Term, Truth, Weighing};
+use featgen::model::{Certificate, Fit, NamedInput, Proof, Round, Term, Truth, Weighing};
+use featgen::table::Recipe;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -32,6 +34,46 @@ impl Model {
     fn shown(&self, name: &str, feature: &Feature) -> String {
         let by_number = || feature.show(|id| (u128::from(id) + 1).to_string()) == name;
         if self.model.by_name || !by_number() { name.to_owned() } else { feature.show(|id| format!("x{id}")) }
+    }
+}
+
+impl Model {
+    /// How the columns of a frame become inputs. A model that does not say so takes them as they are.
+    pub(crate) fn recipe(&self) -> Recipe {
+        let plain = || Recipe::plain(self.model.inputs.iter().map(|input| input.name.clone()));
+        self.model.recipe.clone().unwrap_or_else(plain)
+    }
+
+    /// Where inputs are among those of these names; `None` if they are not found by name.
+    fn places(&self, names: &Names) -> Option<HashMap<u64, u64>> {
+        names.identify().then_some(())?;
+        let index: HashMap<&str, u64> = names.list().iter().map(String::as_str).zip(0..).collect();
+        let place = |input: &NamedInput| Some((input.id, *index.get(input.name.as_str())?));
+        Some(self.model.inputs.iter().filter_map(place).collect())
+    }
+}
+
+impl Model {
+    /// The values of features on `x`: an array by columns, or compressed columns where `x` is sparse.
+    fn computed(&self, py: Python<'_>, x: &Matrix<'_>, features: &[&Feature]) -> PyResult<Py<PyAny>> {
+        let columns = x.columns()?;
+        let columns = &*columns;
+        let rows = columns.rows();
+        let places = self.places(&x.names());
+        let values: Vec<Option<Column>> = py.detach(|| {
+            let at = |id: u64| columns.position(places.as_ref().map_or(Some(id), |of| of.get(&id).copied())?);
+            features.iter().map(|feature| feature.column(columns, at)).collect()
+        });
+        if x.is_sparse() {
+            return compressed(py, &values);
+        }
+        let mut all = vec![0.0; rows * values.len()];
+        for (part, column) in all.chunks_mut(rows.max(1)).zip(&values) {
+            column.iter().for_each(|column| column.add_to(1.0, part));
+        }
+        let array = Array2::from_shape_vec((values.len(), rows), all)
+            .map_err(|e| PyValueError::new_err(e.to_string()))?;
+        Ok(array.reversed_axes().into_pyarray(py).into_any().unbind())
     }
 }
 
@@ -110,6 +152,7 @@ impl Model {
         facts.set_item("explained_part", model.training.explained)?;
         facts.set_item("count", model.count())?;
         facts.set_item("by_name", model.by_name)?;
+        facts.set_item("of_table", model.recipe.is_some())?;
         facts.set_item("space", &model.space)?;
         facts.set_item("parameters", parameters(py, model)?)?;
         Ok(facts)
@@ -138,6 +181,18 @@ impl Model {
     /// The inputs that terms are made of, by name: where they stood. Empty if they are not found by name.
     fn inputs(&self) -> HashMap<&str, u64> {
         self.model.inputs.iter().map(|input| (input.name.as_str(), input.id)).collect()
+    }
+
+    /// The columns of a table that inputs are made of, and the inputs of each that terms are made of; `None` if it was no table.
+    fn columns(&self) -> Option<Vec<(String, Vec<u64>)>> {
+        let recipe = self.model.recipe.as_ref()?;
+        let ids = self.inputs();
+        let names = recipe.names();
+        let of = |(column, range): (&featgen::table::Column, Range<u64>)| {
+            let inputs = range.filter_map(|at| ids.get(names[at as usize].as_str()).copied());
+            (column.column.clone(), inputs.collect())
+        };
+        Some(recipe.ranges().map(of).collect())
     }
 
     /// For each selected feature that has a curve instead of a weight: its name, the length of its weights, the round
@@ -187,7 +242,8 @@ impl Model {
     fn decision<'py>(&self, py: Python<'py>, x: Matrix<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let columns = x.columns()?;
         let columns = &*columns;
-        let decision = py.detach(|| self.model.predictor(&Names::default(), "X").decision(columns));
+        let names = x.names();
+        let decision = py.detach(|| self.model.predictor(&names, "X").decision(columns));
         array(py, decision.map_err(raise)?, self.model.outputs())
     }
 
@@ -212,28 +268,18 @@ impl Model {
         Ok(self.model.scores(risk.as_slice()?, &truth).concordance)
     }
 
-    /// The values of some terms on `x`: an array by columns, or compressed columns where `x` is sparse.
+    /// The values of some inputs on `x`: an array by columns, or compressed columns where `x` is sparse.
+    fn take<'py>(&self, py: Python<'py>, x: Matrix<'py>, inputs: Vec<u64>) -> PyResult<Py<PyAny>> {
+        let inputs: Vec<Feature> = inputs.into_iter().map(Feature::input).collect();
+        self.computed(py, &x, &inputs.iter().collect::<Vec<_>>())
+    }
+
+    /// The same of some terms.
     fn values<'py>(&self, py: Python<'py>, x: Matrix<'py>, terms: Vec<usize>) -> PyResult<Py<PyAny>> {
-        let columns = x.columns()?;
-        let columns = &*columns;
-        let rows = columns.rows();
         let known =
             |&t: &usize| self.model.terms.get(t).ok_or_else(|| PyValueError::new_err(format!("no term {t}")));
-        let terms = terms.iter().map(known).collect::<PyResult<Vec<&Term>>>()?;
-        let values: Vec<Option<Column>> = py.detach(|| {
-            let one = |term: &&Term| term.feature.column(columns, |id| columns.position(id));
-            terms.iter().map(one).collect()
-        });
-        if x.is_sparse() {
-            return compressed(py, &values);
-        }
-        let mut all = vec![0.0; rows * values.len()];
-        for (part, column) in all.chunks_mut(rows.max(1)).zip(&values) {
-            column.iter().for_each(|column| column.add_to(1.0, part));
-        }
-        let array = Array2::from_shape_vec((values.len(), rows), all)
-            .map_err(|e| PyValueError::new_err(e.to_string()))?;
-        Ok(array.reversed_axes().into_pyarray(py).into_any().unbind())
+        let features = terms.iter().map(|t| Ok(&known(t)?.feature)).collect::<PyResult<Vec<_>>>()?;
+        self.computed(py, &x, &features)
     }
 }
 

@@ -140,6 +140,7 @@ impl Maker {
             }
             Matrix::F32(_) | Matrix::F64(_) => builder.dense_rows(&*part.columns()?),
             Matrix::Store(_) => return Err(PyValueError::new_err("a store is one already")),
+            Matrix::Table(_) => return Err(PyValueError::new_err("a table is no part of a store")),
         };
         done.map_err(raise)
     }

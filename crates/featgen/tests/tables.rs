@@ -89,7 +89,7 @@ id,size,colour,ok,when,who,y
 fn users_have_the_last_word() {
     let text =
         "id,code,when,who,x,y\n1,1,2026-01-02,ann,5,a\n2,2,1970-01-02,ann,6,b\n3,1,1970-01-03,bob,7,a\n";
-    let some = |text: &str| Some(text.to_owned());
+    let some = Options::items;
     let options = Options {
         number: some("1, when"),
         category: some("co*,who"),
@@ -363,9 +363,10 @@ mod typed {
     use arrow_array::builder::StringDictionaryBuilder;
     use arrow_array::types::Int32Type;
     use arrow_array::{
-        ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+        ArrayRef, BooleanArray, Date32Array, DictionaryArray, Float64Array, Int64Array, RecordBatch,
+        RecordBatchIterator, StringArray,
     };
-    use arrow_ipc::writer::{FileWriter, StreamWriter};
+    use arrow_ipc::writer::FileWriter;
     use featgen::table::cells::Dates;
     use parquet::arrow::ArrowWriter;
 
@@ -420,7 +421,7 @@ mod typed {
         let csv = people(folder.path());
         let batch = batch(&csv);
         let reader = Reader::new().label_column("income");
-        for number in [None, Some("joined".to_owned())] {
+        for number in [Vec::new(), Options::items("joined")] {
             let reader = reader.clone().table(Options { number, ..Options::default() });
             let first = model(&reader.read(&csv).unwrap()).to_json();
             let path = parquet(&batch, folder.path().join("people.parquet"));
@@ -433,16 +434,36 @@ mod typed {
             writer.finish().unwrap();
             assert_eq!(model(&reader.read(&arrow).unwrap()).to_json(), first);
 
-            let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
-            writer.write(&batch).unwrap();
-            let stream = reader.read_arrow_stream(writer.into_inner().unwrap(), "stream").unwrap();
-            assert_eq!(model(&stream).to_json(), first);
+            let parts = [batch.slice(0, 700), batch.slice(700, batch.num_rows() - 700)].map(Ok);
+            let parts = RecordBatchIterator::new(parts, batch.schema());
+            let given = reader.read_batches(Box::new(parts), "batches").unwrap();
+            assert_eq!(model(&given).to_json(), first);
 
             let store = folder.path().join("parquet.store");
             convert(&reader, &path, &store, &Conversion { memory: 1 << 18, shards: None }, &mut |_| ())
                 .unwrap();
             assert_eq!(model(&Reader::new().read(&store).unwrap()).to_json(), first);
         }
+    }
+
+    #[test]
+    fn numbers_that_are_said_to_be_categories_are_categories() {
+        let keys = Int64Array::from(vec![Some(0), Some(1), None, Some(1), Some(0), Some(2)]);
+        let codes: ArrayRef = Arc::new(Int64Array::from(vec![101, 7, 20]));
+        let column: ArrayRef = Arc::new(DictionaryArray::new(
+            keys.iter().map(|key| key.map(|key| key as i32)).collect::<arrow_array::Int32Array>(),
+            codes,
+        ));
+        let batch = RecordBatch::try_from_iter([("a,b", column)]).unwrap();
+        let read = |options: Options| {
+            let batches = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+            let reader = Reader::new().require_labels(false).table(options);
+            reader.read_batches(Box::new(batches), "batches").unwrap()
+        };
+        let names = read(Options::default()).names.list().to_vec();
+        assert_eq!(names, ["a,b = 101", "a,b = 7", "a,b = other", "a,b = missing"]);
+        let numbers = read(Options { number: vec!["a,b".to_owned()], ..Options::default() });
+        assert_eq!(numbers.names.list(), ["a,b"]);
     }
 
     #[test]

@@ -43,18 +43,18 @@ pub(crate) struct TableArgs {
 impl TableArgs {
     pub(crate) fn options(&self) -> Result<Options, Error> {
         let Self { ignore, category, number, id, .. } = self;
-        let [ignore, category, number, id] = [ignore, category, number, id].map(Clone::clone);
+        let items = |list: &Option<String>| list.as_deref().map(Options::items).unwrap_or_default();
+        let [ignore, category, number, id] = [ignore, category, number, id].map(items);
         let default = Options::default();
-        if self.most_levels == Some(0) {
-            return Err(Error::parameter("most-levels", "must be at least 1"));
-        }
-        Ok(Options {
+        let options = Options {
             ignore,
             category,
             number,
             id,
             impute: self.impute.as_deref().and_then(Impute::find).unwrap_or(default.impute),
             most_levels: self.most_levels.unwrap_or(default.most_levels),
-        })
+        };
+        options.check()?;
+        Ok(options)
     }
 }

@@ -102,14 +102,9 @@ impl Recipe {
             None => self.gathered(frame, sources, file)?,
         };
         let fills: Vec<Option<f64>> = self.columns().iter().map(|column| fill(&column.how)).collect();
-        // Where nothing was missing in training, nothing is looked at again.
-        if fills.iter().any(Option::is_some) {
-            for (row, values) in values.chunks_exact_mut(fills.len().max(1)).enumerate() {
-                for (k, (x, fill)) in
-                    values.iter_mut().zip(&fills).enumerate().filter(|(_, (x, _))| x.is_nan())
-                {
-                    *x = fill.ok_or_else(|| missing(&self.columns()[k], row, file))?;
-                }
+        for (row, values) in values.chunks_exact_mut(fills.len().max(1)).enumerate() {
+            for (k, (x, fill)) in values.iter_mut().zip(&fills).enumerate().filter(|(_, (x, _))| x.is_nan()) {
+                *x = fill.ok_or_else(|| missing(&self.columns()[k], row, file))?;
             }
         }
         Ok(values)

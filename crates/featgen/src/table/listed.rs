@@ -1,4 +1,4 @@
-//! Lists of columns as users write them: names, numbers from 1, ranges of numbers, and patterns, with commas between.
+//! Lists of columns as users write them: names, numbers from 1, ranges of numbers, and patterns.
 
 use std::ops::Range;
 
@@ -16,9 +16,13 @@ fn listed_item(item: &str, names: &[String], count: u64) -> Vec<Range<u64>> {
 }
 
 /// The columns of a whole list; or the first item that stands for none.
-pub fn listed<'l>(list: &'l str, names: &[String], count: u64) -> Result<Vec<Range<u64>>, &'l str> {
+pub fn listed<'l, S: AsRef<str>>(
+    list: &'l [S],
+    names: &[String],
+    count: u64,
+) -> Result<Vec<Range<u64>>, &'l str> {
     let mut all = Vec::new();
-    for item in list.split(',').map(str::trim) {
+    for item in list.iter().map(AsRef::as_ref) {
         let found = listed_item(item, names, count);
         if found.is_empty() {
             return Err(item);
@@ -53,12 +57,14 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Options;
 
     #[test]
     fn columns_by_name_number_range_and_pattern() {
         let names: Vec<String> = ["age", "sex", "gene_a", "gene_b", "3"].map(str::to_owned).to_vec();
         let places = |list: &str| -> Result<Vec<u64>, String> {
-            Ok(listed(list, &names, 5).map_err(str::to_owned)?.into_iter().flatten().collect())
+            let items = Options::items(list);
+            Ok(listed(&items, &names, 5).map_err(str::to_owned)?.into_iter().flatten().collect())
         };
         assert_eq!(places("age"), Ok(vec![0]));
         assert_eq!(places("sex, 1"), Ok(vec![1, 0]));

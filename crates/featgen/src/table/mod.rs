@@ -23,6 +23,8 @@ pub use strangers::Strangers;
 pub use survey::{Survey, Surveyed, Tally};
 pub use texts::{Levels, MISSING, Texts};
 
+use crate::error::{Error, Result};
+
 /// What is put where a number is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Impute {
@@ -45,17 +47,17 @@ impl Impute {
 }
 
 /// How users want the columns of a table to be taken. Columns are listed by names, numbers from 1, ranges of them and patterns with
-/// `*`, with commas between.
+/// `*`, each an item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Columns that are not looked at.
-    pub ignore: Option<String>,
+    pub ignore: Vec<String>,
     /// Columns that tell rows apart, and are no inputs either.
-    pub id: Option<String>,
+    pub id: Vec<String>,
     /// Columns that are numbers, be they dates, or look like numbers of rows.
-    pub number: Option<String>,
+    pub number: Vec<String>,
     /// Columns that are categories, be they numbers.
-    pub category: Option<String>,
+    pub category: Vec<String>,
     /// What is put where a number is missing.
     pub impute: Impute,
     /// Levels of a category that have inputs of their own, at most: the most frequent.
@@ -64,14 +66,22 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let (ignore, id, number, category) = (None, None, None, None);
+        let (ignore, id, number, category) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { ignore, id, number, category, impute: Impute::Mean, most_levels: 1000 }
     }
 }
 
 impl Options {
-    /// Whether anything is said of certain columns.
-    pub fn say_something(&self) -> bool {
-        *self != Self::default()
+    /// The items of a list with commas between.
+    pub fn items(list: &str) -> Vec<String> {
+        list.split(',').map(|item| item.trim().to_owned()).collect()
+    }
+
+    /// What may be wrong with them, whatever the table is.
+    pub fn check(&self) -> Result<()> {
+        if self.most_levels == 0 {
+            return Err(Error::parameter("most-levels", "must be at least 1"));
+        }
+        Ok(())
     }
 }

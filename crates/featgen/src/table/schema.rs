@@ -128,7 +128,6 @@ pub(crate) fn asked(options: &Options, names: &[String]) -> Result<Vec<Option<As
     ];
     let mut asked = vec![None; names.len()];
     for (parameter, list, ask) in lists {
-        let Some(list) = list else { continue };
         let found = listed(list, names, names.len() as u64);
         let unknown = |item: &str| {
             Error::parameter(parameter, format!("the table has no column {}", quoted(item.as_bytes())))

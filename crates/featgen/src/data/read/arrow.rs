@@ -1,18 +1,18 @@
-//! Parquet files and Arrow files (IPC): tables whose columns have types. They are read by batches.
+//! Parquet files, Arrow files (IPC) and batches of Arrow: tables whose columns have types. They are read by batches.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor};
+use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    Date32Type, Date64Type, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
-use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, RecordBatchReader};
+use arrow_ipc::reader::FileReader;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -33,8 +33,8 @@ const DAY: f64 = 86400.0;
 enum Place {
     Parquet(PathBuf),
     Arrow(PathBuf),
-    /// A stream of the same in memory.
-    Stream(Vec<u8>),
+    /// Batches that come from elsewhere, once.
+    Given(Option<Box<dyn RecordBatchReader + Send>>),
 }
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
@@ -62,9 +62,13 @@ impl Frames {
         Self::at(place, source.name(), label)
     }
 
-    /// Reads the schema of a stream in memory.
-    pub(super) fn stream(bytes: Vec<u8>, name: &str, label: Label<'_>) -> Result<Self> {
-        Self::at(Place::Stream(bytes), name, label)
+    /// Takes batches from elsewhere.
+    pub(super) fn given(
+        batches: Box<dyn RecordBatchReader + Send>,
+        name: &str,
+        label: Label<'_>,
+    ) -> Result<Self> {
+        Self::at(Place::Given(Some(batches)), name, label)
     }
 
     fn at(place: Place, name: &str, label: Label<'_>) -> Result<Self> {
@@ -74,7 +78,7 @@ impl Frames {
                     ParquetRecordBatchReaderBuilder::try_new(file(path)?)?.schema().clone()
                 }
                 Place::Arrow(path) => FileReader::try_new(BufReader::new(file(path)?), None)?.schema(),
-                Place::Stream(bytes) => StreamReader::try_new(Cursor::new(bytes), None)?.schema(),
+                Place::Given(batches) => given(batches.as_ref())?.schema(),
             };
             Ok(schema
                 .fields()
@@ -102,6 +106,21 @@ impl Frames {
 
     pub(super) fn input_names(&self, names: Vec<String>) -> Names {
         self.header.beside_label(names)
+    }
+
+    /// What users want, and what types of columns say where users say nothing: numbers of a dictionary are names of categories.
+    pub(super) fn options(&self, options: &Options) -> Result<Options> {
+        let asked = asked(options, &self.header.names)?;
+        let is_category =
+            |k: &usize| asked[*k].is_none() && !self.header.is_outcome(*k) && self.names_numbers(*k);
+        let mut options = options.clone();
+        let categories = (0..self.types.len()).filter(is_category).map(|k| self.header.names[k].clone());
+        options.category.extend(categories);
+        Ok(options)
+    }
+
+    fn names_numbers(&self, k: usize) -> bool {
+        matches!(&self.types[k], DataType::Dictionary(_, values) if !values.is_string())
     }
 
     /// Reads all columns as what they are, but those that users want otherwise.
@@ -195,11 +214,11 @@ impl Frames {
         }
     }
 
-    fn begin(&self, needed: &[usize], most: usize) -> Result<Batches> {
+    fn begin(&mut self, needed: &[usize], most: usize) -> Result<Batches> {
         const ROWS: usize = 1 << 13;
         let rows = (most / needed.len().max(1)).clamp(1, ROWS);
         guarded(&self.header.file, || {
-            Ok(match &self.place {
+            Ok(match &mut self.place {
                 Place::Parquet(path) => {
                     let builder = ParquetRecordBatchReaderBuilder::try_new(file(path)?)?;
                     let mask = ProjectionMask::roots(builder.parquet_schema(), needed.iter().copied());
@@ -208,8 +227,9 @@ impl Frames {
                 Place::Arrow(path) => {
                     Box::new(FileReader::try_new(BufReader::new(file(path)?), Some(needed.to_vec()))?)
                 }
-                Place::Stream(bytes) => {
-                    Box::new(StreamReader::try_new(Cursor::new(bytes.clone()), Some(needed.to_vec()))?)
+                Place::Given(batches) => {
+                    let (batches, needed) = (given(batches.take())?, needed.to_vec());
+                    Box::new(batches.map(move |batch| batch?.project(&needed)))
                 }
             })
         })
@@ -243,7 +263,7 @@ impl Frames {
     /// The cells of a column.
     fn cells(&self, k: usize, array: &dyn Array, as_text: bool) -> Result<Cells> {
         if let Some(strings) = strings(array) {
-            return self.texts(k, strings);
+            return self.texts(k, strings.into_iter());
         }
         let (values, unit) = numbers(array).ok_or_else(|| self.unsupported(k))?;
         if let Some(row) = values.iter().position(|x| x.is_infinite()) {
@@ -262,13 +282,14 @@ impl Frames {
             Unit::Truth => if x == 1.0 { "true" } else { "false" }.to_owned(),
             Unit::Plain | Unit::Days => x.to_string(),
         };
-        self.texts(k, values.into_iter().map(|x| (!x.is_nan()).then(|| shown(x))).collect())
+        self.texts(k, values.into_iter().map(|x| (!x.is_nan()).then(|| shown(x))))
     }
 
-    fn texts(&self, k: usize, strings: Vec<Option<String>>) -> Result<Cells> {
+    fn texts<S: AsRef<str>>(&self, k: usize, strings: impl Iterator<Item = Option<S>>) -> Result<Cells> {
         let mut texts = Texts::default();
-        for (row, text) in strings.iter().enumerate() {
-            match text.as_deref().map(str::trim).filter(|text| !is_missing(text.as_bytes())) {
+        for (row, text) in strings.enumerate() {
+            let text = text.as_ref().map(|text| text.as_ref().trim());
+            match text.filter(|text| !is_missing(text.as_bytes())) {
                 Some(text) if text.contains('\0') => {
                     let reason = format!(
                         "row {}, {}: {} is not text",
@@ -298,7 +319,10 @@ impl Frames {
     fn read_outcome(&mut self, batch: &RecordBatch, needed: &[usize]) -> Result<()> {
         let texts_of = |k: usize| {
             let array = &batch.columns()[needed.iter().position(|&own| own == k)?];
-            strings(array).or_else(|| {
+            let owned = |texts: Vec<Option<&str>>| {
+                texts.into_iter().map(|text| text.map(str::to_owned)).collect::<Vec<_>>()
+            };
+            strings(array).map(owned).or_else(|| {
                 let (values, unit) = numbers(array)?;
                 let text = |x: f64| if unit == Unit::Truth { (x == 1.0).to_string() } else { x.to_string() };
                 Some(values.into_iter().map(|x| (!x.is_nan()).then(|| text(x))).collect())
@@ -333,6 +357,11 @@ enum Cells {
     Texts(Texts),
 }
 
+/// Batches that can be had once.
+fn given<T>(batches: Option<T>) -> Result<T, ArrowError> {
+    batches.ok_or_else(|| ArrowError::ComputeError("the batches were read before".to_owned()))
+}
+
 fn file(path: &PathBuf) -> Result<File, ArrowError> {
     Ok(File::open(path)?)
 }
@@ -340,7 +369,7 @@ fn file(path: &PathBuf) -> Result<File, ArrowError> {
 /// What is done with a file that may be damaged in ways that its reader did not think of.
 fn guarded<T>(name: &str, act: impl FnOnce() -> Result<T, ArrowError>) -> Result<T> {
     let damaged = |why: String| {
-        Error::input(name, format!("the file is damaged, or of a kind that is not read ({why})"))
+        Error::input(name, format!("the table is damaged, or of a kind that is not read ({why})"))
     };
     match catch_unwind(AssertUnwindSafe(act)) {
         Ok(Ok(done)) => Ok(done),
@@ -353,26 +382,27 @@ fn guarded<T>(name: &str, act: impl FnOnce() -> Result<T, ArrowError>) -> Result
 }
 
 /// All texts of an array, if it holds text, plain or by numbers of a dictionary.
-fn strings(array: &dyn Array) -> Option<Vec<Option<String>>> {
-    let owned = |text: Option<&str>| text.map(str::to_owned);
+fn strings(array: &dyn Array) -> Option<Vec<Option<&str>>> {
     Some(match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().map(owned).collect(),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().map(owned).collect(),
-        DataType::Utf8View => array.as_string_view().iter().map(owned).collect(),
+        DataType::Utf8 => array.as_string::<i32>().iter().collect(),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
+        DataType::Utf8View => array.as_string_view().iter().collect(),
         DataType::Dictionary(_, _) => {
-            let dictionary = array.as_any_dictionary();
-            let values = strings(dictionary.values().as_ref())?;
-            if values.is_empty() {
-                return Some(vec![None; array.len()]);
-            }
-            let keys = dictionary.normalized_keys();
-            keys.into_iter()
-                .enumerate()
-                .map(|(row, key)| if array.is_null(row) { None } else { values[key].clone() })
-                .collect()
+            let values = strings(array.as_any_dictionary().values().as_ref())?;
+            by_dictionary(array, &values, None)
         }
         _ => return None,
     })
+}
+
+/// For each row of a dictionary array its value, of these, or what stands for none.
+fn by_dictionary<T: Copy>(array: &dyn Array, values: &[T], none: T) -> Vec<T> {
+    if values.is_empty() {
+        return vec![none; array.len()];
+    }
+    let keys = array.as_any_dictionary().normalized_keys();
+    let value = |(row, key): (usize, usize)| if array.is_null(row) { none } else { values[key] };
+    keys.into_iter().enumerate().map(value).collect()
 }
 
 /// All numbers of an array, if they are such, and what they stand for; what is null is not a number.
@@ -389,6 +419,7 @@ fn numbers(array: &dyn Array) -> Option<(Vec<f64>, Unit)> {
         DataType::UInt16 => of::<UInt16Type>(array, f64::from),
         DataType::UInt32 => of::<UInt32Type>(array, f64::from),
         DataType::UInt64 => of::<UInt64Type>(array, |x| x as f64),
+        DataType::Float16 => of::<Float16Type>(array, f64::from),
         DataType::Float32 => of::<Float32Type>(array, f64::from),
         DataType::Float64 => of::<Float64Type>(array, |x| x),
         DataType::Null => vec![f64::NAN; array.len()],
@@ -398,6 +429,10 @@ fn numbers(array: &dyn Array) -> Option<(Vec<f64>, Unit)> {
             let number =
                 |row: usize| number::parse(decimals.value_as_string(row).as_bytes()).unwrap_or(f64::NAN);
             (0..array.len()).map(|row| if array.is_null(row) { f64::NAN } else { number(row) }).collect()
+        }
+        DataType::Dictionary(_, _) => {
+            let (values, unit) = numbers(array.as_any_dictionary().values().as_ref())?;
+            return Some((by_dictionary(array, &values, f64::NAN), unit));
         }
         DataType::Boolean => {
             let truths = array.as_boolean().iter().map(|x| x.map_or(f64::NAN, f64::from));

@@ -379,7 +379,7 @@ impl Reader {
         let Options { ignore, id, number, category, .. } = &self.table;
         let lists = [("ignore", ignore), ("id", id), ("number", number), ("category", category)];
         let is_table = matches!(format, Format::Csv { .. } | Format::Parquet | Format::Arrow);
-        match lists.into_iter().find(|(_, list)| list.is_some() && !is_table) {
+        match lists.into_iter().find(|(_, list)| !list.is_empty() && !is_table) {
             Some((parameter, _)) => Err(Error::parameter(
                 parameter,
                 format!("only a table has such columns, and this is {}", format.name()),

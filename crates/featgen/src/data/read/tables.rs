@@ -105,10 +105,14 @@ impl Reader {
         self.open_table(source, format).map(|_| unreachable!("refused when it is opened"))
     }
 
-    /// Reads a table from Arrow's stream format in memory; `name` is for messages.
+    /// Reads a table that is in memory, or comes from elsewhere, by batches; `name` is for messages.
     #[cfg(feature = "arrow")]
-    pub fn read_arrow_stream(&self, bytes: Vec<u8>, name: &str) -> Result<Dataset> {
-        let table = self.table_of(super::arrow::Frames::stream(bytes, name, self.label()?)?)?;
+    pub fn read_batches(
+        &self,
+        batches: Box<dyn arrow_array::RecordBatchReader + Send>,
+        name: &str,
+    ) -> Result<Dataset> {
+        let table = self.table_of(super::arrow::Frames::given(batches, name, self.label()?)?)?;
         let Table { columns, labels, names, recipe, notes } = table;
         let (labels, names) = (labels.unwrap_or_default(), names.unwrap_or_default());
         Ok(Dataset { columns, labels, names, source: name.to_owned(), recipe, notes, genotypes: None })
@@ -119,9 +123,10 @@ impl Reader {
         if let Some(recipe) = &self.recipe {
             return by_recipe(Open::Arrow(Box::new(frames)), recipe);
         }
-        let (frame, labels, gaps) = frames.find_out(&self.table)?;
+        let options = frames.options(&self.table)?;
+        let (frame, labels, gaps) = frames.find_out(&options)?;
         let read = ReadFrame { frame, labels, gaps, outcome: frames.outcome() };
-        read.into_table(&self.table, frames.file(), |names| frames.input_names(names))
+        read.into_table(&options, frames.file(), |names| frames.input_names(names))
     }
 
     /// Reads a table, whose columns are found out where there is no recipe.
@@ -231,7 +236,8 @@ impl Reader {
             format @ (Format::Parquet | Format::Arrow) => {
                 let mut frames =
                     super::arrow::Frames::open(&source, format == Format::Parquet, self.label()?)?;
-                Schema::new(&frames.survey(&self.table, self.chunk)?, &self.table, &frames.outcome())
+                let options = frames.options(&self.table)?;
+                Schema::new(&frames.survey(&options, self.chunk)?, &options, &frames.outcome())
             }
             other => Err(source
                 .error(format!("only the columns of tables can be shown, and this is {}", other.name()))),
@@ -312,12 +318,11 @@ impl ReadFrame {
 pub(super) fn learned(schema: &Schema, file: &str) -> Result<(Recipe, Vec<Reason>)> {
     let recipe = Recipe::new(schema).map_err(|error| Error::input(file, error.to_string()))?;
     let left_out = schema.left_out();
-    match left_out {
-        Some(reason) if recipe.inputs() == 0 => {
-            Err(Error::input(file, Reason::from("no column is left to learn from: ").and(reason)))
-        }
-        left_out => Ok((recipe, left_out.into_iter().collect())),
+    if recipe.inputs() > 0 {
+        return Ok((recipe, left_out.into_iter().collect()));
     }
+    let reason = Reason::from("no column is left to learn from");
+    Err(Error::input(file, left_out.into_iter().fold(reason, |reason, why| reason.words(": ").and(why))))
 }
 
 /// Reads the columns of a recipe, as many of them as there are.

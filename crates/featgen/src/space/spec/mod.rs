@@ -23,6 +23,7 @@ pub use parameter::{Parameter, Range, Value};
 use super::{FeatureSpace, Inputs, Scale, Scaling, Settings};
 use crate::error::{Error, Result};
 use crate::machine::Select;
+use crate::table::Recipe;
 
 /// All kinds of space, in the order in which users see them.
 pub static ALL: &[&Kind] = &[
@@ -171,6 +172,15 @@ impl SpaceSpec {
         }
         self.grouping = Some(grouping);
         Ok(self)
+    }
+
+    /// The same with each column of a table as a group of the inputs that it makes, where it is about inputs and has no other groups.
+    pub fn or_columns_of(self, recipe: Option<&Recipe>) -> Result<Self> {
+        let takes_groups = self.grouping.is_none() && self.kind.makes == Makes::Inputs;
+        match recipe.and_then(Recipe::groups).filter(|_| takes_groups) {
+            Some(groups) => self.with_groups(Grouping::of_columns(groups)),
+            None => Ok(self),
+        }
     }
 
     /// The parameter of that id, or why this space has none.
