@@ -41,6 +41,18 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
+    /// Whether there are columns that are not to be looked at.
+    pub(crate) fn ignores(&self) -> bool {
+        self.ignore.is_some()
+    }
+
+    /// Columns as they are asked for; `other` is no input either.
+    pub(crate) fn options_without(&self, other: Option<&str>) -> Result<Options, Error> {
+        let options = self.options()?;
+        let listed = options.ignore.into_iter().chain(other.map(str::to_owned)).collect::<Vec<_>>().join(",");
+        Ok(Options { ignore: Some(listed).filter(|listed| !listed.is_empty()), ..options })
+    }
+
     pub(crate) fn options(&self) -> Result<Options, Error> {
         let Self { ignore, category, number, id, .. } = self;
         let [ignore, category, number, id] = [ignore, category, number, id].map(Clone::clone);
