@@ -56,6 +56,14 @@ class Model:
     def concordance(self, risk: NDArray[np.float64], times: NDArray[np.float64]) -> float | None: ...
     def values(self, x: Matrix, terms: Sequence[int]) -> Any: ...
 
+def cross_validate(
+    x: Matrix,
+    names: Sequence[str] | None,
+    target: Mapping[str, Any],
+    space: Mapping[str, Any],
+    options: Mapping[str, Any],
+    validation: Mapping[str, Any],
+) -> dict[str, Any]: ...
 def fit(
     x: Matrix,
     names: Sequence[str] | None,

@@ -8,6 +8,7 @@ mod matrix;
 mod model;
 mod space;
 mod store;
+mod validate;
 
 use std::ffi::OsString;
 
@@ -36,6 +37,8 @@ mod _featgen {
     use crate::store::Store;
     #[pymodule_export]
     use crate::store::convert;
+    #[pymodule_export]
+    use crate::validate::cross_validate;
 
     /// The version of the engine.
     #[pymodule_export]
