@@ -28,13 +28,17 @@ if TYPE_CHECKING:
     from ._store import Store, convert, open_store
     from .estimators import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival
     from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
+    from .validated import FGMClassifierCV, FGMRegressorCV, FGMSurvivalCV
 
 __all__ = [
     "HIK",
     "FGMClassifier",
+    "FGMClassifierCV",
     "FGMRegressor",
+    "FGMRegressorCV",
     "FGMSelector",
     "FGMSurvival",
+    "FGMSurvivalCV",
     "Gaussian",
     "Groups",
     "Intersection",
@@ -73,6 +77,7 @@ _HOMES = {
         "Space",
         "Tree",
     ),
+    "validated": ("FGMClassifierCV", "FGMRegressorCV", "FGMSurvivalCV"),
 }
 
 

@@ -57,6 +57,9 @@ def losses_for(*outputs: str) -> tuple[str, ...]:
 
 #: What each loss is for.
 LOSS_HELP: dict[str, str] = {name.replace("-", "_"): help for name, _, help in _SAID["losses"]}
+#: What cross-validation may measure, as the estimators call it, and what the engine does.
+METRICS: dict[str, str] = {name.replace("-", "_"): name for name, _ in _SAID["metrics"]}
+METRIC_HELP: dict[str, str] = {name.replace("-", "_"): help for name, help in _SAID["metrics"]}
 SOLVERS: list[str] = _SAID["solvers"]
 SELECTS: list[str] = _SAID["selects"]
 SCALINGS: list[str] = _SAID["scalings"]

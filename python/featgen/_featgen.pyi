@@ -73,6 +73,14 @@ class Model:
     def take(self, x: Matrix, inputs: Sequence[int]) -> Any: ...
     def columns(self) -> list[tuple[str, list[int]]] | None: ...
 
+def cross_validate(
+    x: Matrix,
+    names: Sequence[str] | None,
+    target: Mapping[str, Any],
+    space: Mapping[str, Any],
+    options: Mapping[str, Any],
+    validation: Mapping[str, Any],
+) -> dict[str, Any]: ...
 def fit(
     x: Matrix,
     names: Sequence[str] | None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ._described import IMPUTES, LOSS_HELP, SCALINGS, SELECTS, SOLVERS, SPACES, losses_for
+from ._described import IMPUTES, LOSS_HELP, METRIC_HELP, SCALINGS, SELECTS, SOLVERS, SPACES, losses_for
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -188,3 +188,46 @@ CLASS_LOSSES = _losses(
 NUMBER_LOSSES = _losses(losses_for("number", "rate"), "squared")
 TIME_LOSSES = ""
 ALL_LOSSES = _losses(LOSS_HELP, "squared_hinge", " It says what ``y`` is.")
+
+
+CV_PARAMETERS = """
+    Parameters
+    ----------
+    n_features : int, default=None
+        The largest number of features that is tried. None means 50, or all that there are.
+    budget : int, default=None
+        The step from one number to the next. None means a 25th of ``n_features``, but at least 1 and at most 50.
+    cv : int, splitter or iterable of splits, default=5
+        Who is held out: so many folds, each with its share of every class, of large and small numbers, or of events;
+        or a splitter of scikit-learn, or pairs of samples to learn from and samples held out.
+    scoring : str, default=None
+        What is measured of samples held out. None means accuracy, r2, deviance or concordance, as it fits the loss.
+        <metrics>
+    Cs : "auto" or list of float, default=None
+        Costs to compare: "auto" is 0.1, 0.3, 1 and 3 times the default of each fold. None is ``C`` alone.
+    one_se : bool, default=True
+        Whether the smallest number within one standard error of the best is taken, and not the best itself.
+    random_state : int, default=0
+        What folds are drawn from, where ``cv`` is a number and there are no ``groups``.
+    **others
+        As those of the estimator without cross-validation. ``exchange`` is for the last fit, unless it is given: points
+        of the path have none.""".replace(
+    "<metrics>", "".join(f"\n        - {name}: {help}" for name, help in METRIC_HELP.items())
+)
+
+CV_ATTRIBUTES = """
+    Attributes
+    ----------
+    n_features_ : int
+        The number of features that was chosen.
+    C_ : float
+        The cost that was chosen, on all samples.
+    cv_results_ : dict of arrays
+        For every number of features and cost that was tried: ``n_features``, ``C``, ``mean_test_score``,
+        ``std_test_score``, ``se_test_score`` (the standard error of the mean) and ``split0_test_score`` and so on.
+    cv_score_, cv_error_ : float
+        The mean at what was chosen, and its standard error.
+    best_n_features_ : int
+        The number of features with the best mean.
+    baseline_score_ : float
+        What would be reached without any feature."""

@@ -143,6 +143,19 @@ class Machine(Selection, BaseEstimator):
         TableWarning
             If columns of a frame are left out.
         """
+        return self._fit(X, y, sample_weight, offset)
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        offset: ArrayLike | None,
+        choose: Callable[[tuple[Any, ...], dict[str, Any]], int | None] | None = None,
+    ) -> Self:
+        """The same; ``choose``, with what the engine is told of the data, may first set options, and say at how many
+        features of the path the model is to be.
+        """
         space, options = _parameters.space(self), _parameters.options(self)
         verbose, callback = level("verbose", self.verbose), function("callback", self.callback)
         X, y, inputs = self._seen(X, y)
@@ -150,16 +163,17 @@ class Machine(Selection, BaseEstimator):
         target["counts"] = None if sample_weight is None else sample_weights(sample_weight, X)
         target["offset"] = None if offset is None else _numbers_for(X, offset, "offset")
         target["keep"] = kept_columns(self.keep, inputs)
-        described = space._describe(inputs)
+        told = (_input.matrix(X), inputs.names, target, space._describe(inputs))
+        at = None if choose is None else choose(told, options)
         with reporter(verbose, options["n_features"]) as report:
             listeners = {
                 "round": _both(report, callback),
                 "resumed": going_on if verbose else None,
                 "proof": proving if verbose else None,
             }
-            model, broken_off, lacking = _featgen.fit(
-                _input.matrix(X), inputs.names, target, described, options, listeners
-            )
+            model, broken_off, lacking = _featgen.fit(*told, options, listeners)
+        if at is not None:
+            model = model.at(at) or model
         self._know(inputs)
         self._keep(model, classes)
         if broken_off is not None:

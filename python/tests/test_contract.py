@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
-from featgen import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival, Gaussian, Groups, Tree, spaces
+from featgen import (
+    FGMClassifier,
+    FGMClassifierCV,
+    FGMRegressor,
+    FGMRegressorCV,
+    FGMSelector,
+    FGMSurvival,
+    Gaussian,
+    Groups,
+    Tree,
+    spaces,
+)
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
@@ -20,6 +31,8 @@ ESTIMATORS = [
     FGMClassifier(space=Gaussian(), inner_tol=1e-12),
     FGMClassifier(space="hik", inner_tol=1e-12),
     FGMClassifier(loss="softmax"),
+    FGMClassifierCV(cv=2),
+    FGMRegressorCV(cv=2),
     FGMRegressor(),
     FGMRegressor(loss="huber", n_features=2),
     FGMRegressor(loss="poisson"),

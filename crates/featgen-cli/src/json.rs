@@ -8,6 +8,7 @@ use featgen::machine::Select;
 use featgen::machine::Stop;
 use featgen::model::{Certificate, PerOutput, Scores};
 use featgen::objective::Output;
+use featgen::validate::Estimate;
 use serde::Serialize;
 
 use crate::predict;
@@ -48,6 +49,9 @@ pub(crate) struct Report<'a> {
     train_explained: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<Quality>,
+    /// What cross-validation says, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cv: Option<Estimate>,
 }
 
 /// What is proven of as many features as were asked for.
@@ -281,7 +285,13 @@ impl<'a> Report<'a> {
             train_accuracy: model.training.accuracy,
             train_explained: model.training.explained,
             test,
+            cv: None,
         }
+    }
+
+    /// The same with what cross-validation says.
+    pub(crate) fn with_cv(self, cv: Option<Estimate>) -> Self {
+        Self { cv, ..self }
     }
 }
 

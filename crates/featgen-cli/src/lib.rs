@@ -11,6 +11,8 @@ mod interrupt;
 mod json;
 mod keep;
 mod numbers;
+mod path;
+mod plot;
 mod predict;
 mod progress;
 mod space;
@@ -20,6 +22,7 @@ mod summary;
 mod synth;
 mod table;
 mod train;
+mod validate;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -64,6 +67,7 @@ fn command(command: &Command) -> anyhow::Result<u8> {
     // All of it on the same threads.
     context.run(|| match command {
         Command::Train(args) => train::run(args, &context),
+        Command::Path(args) => path::run(&args.train, &context),
         Command::Predict(args) => predict::run(args, &context),
         Command::Inspect(args) => inspect::run(args),
         Command::Convert(args) => convert::run(args, &context),

@@ -73,6 +73,14 @@ impl Progress {
         self.line.set_message(crate::plain(&what.into()));
     }
 
+    /// How many of how many folds are done.
+    pub(crate) fn fold(&self, done: usize, of: usize) {
+        self.doing(format!("{done} of {of} folds"));
+        if self.every_round {
+            self.say(format_args!("{done} of {of} folds"));
+        }
+    }
+
     fn say(&self, what: Arguments<'_>) {
         if !self.quiet {
             self.line.suspend(|| crate::note(what));

@@ -30,25 +30,34 @@ pub(crate) fn chosen<'a>(
 ) -> Result<Chosen<'a>> {
     let inputs = Inputs::called(columns, &data.names).context(context);
     let inputs = scale.map_or(inputs, |scale| inputs.scaled(scale));
-    let mut spec = args.spec()?.or_columns_of(data.recipe.as_ref())?;
-    for (parameter, file) in args.space.files() {
-        spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, &inputs)?))?;
-    }
     if let Some(file) = args.grouping.file() {
         progress.doing(format!("reading {}", file.display()));
     }
-    let mut empty = 0;
-    if let Some((lists, without)) = args.grouping.positions(data.genotypes.as_ref())?
-        && let Some(grouping) = args.grouping.grouping(lists)?
-    {
-        (spec, empty) = (spec.with_groups(grouping)?, without);
-    }
+    let (spec, empty) = described(args, &inputs, data)?;
     let Built { space, omitted } = spec.build(inputs, data.labels.weights())?;
     let mut notes = notes(&omitted, data);
     if empty > 0 {
         notes.push(format!("{} left out, without a variant in {}", plural(empty, "gene"), data.source));
     }
     Ok(Chosen { space, spec, described: args.spec()?, notes })
+}
+
+/// The space that is asked for, with what must be looked up in the data; and how many groups have nothing there.
+pub(crate) fn described(
+    args: &LearningArgs,
+    inputs: &Inputs<'_>,
+    data: &Dataset,
+) -> Result<(SpaceSpec, usize)> {
+    let mut spec = args.spec()?.or_columns_of(data.recipe.as_ref())?;
+    for (parameter, file) in args.space.files() {
+        spec = spec.with_value(parameter.id, Value::Features(space::read_features(file, inputs)?))?;
+    }
+    if let Some((lists, without)) = args.grouping.positions(data.genotypes.as_ref())?
+        && let Some(grouping) = args.grouping.grouping(lists)?
+    {
+        return Ok((spec.with_groups(grouping)?, without));
+    }
+    Ok((spec, 0))
 }
 
 /// How the columns are weighed, if they are to be, where features are chosen in that way.

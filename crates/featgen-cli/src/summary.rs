@@ -332,6 +332,39 @@ pub(crate) fn fit_name(model: &Model) -> &'static str {
     }
 }
 
+/// Classes are uneven where the most frequent has at least so many times its even share.
+const UNEVEN: f64 = 1.2;
+
+/// What an accuracy is to be compared with: the most frequent class and, where classes are uneven, accuracies in which all classes
+/// count the same.
+pub(crate) fn baseline(
+    model: &Model,
+    labels: &Labels,
+    trained: Option<&Scores>,
+    test: Option<&Quality>,
+    out: &mut dyn Write,
+    style: Style,
+) -> io::Result<()> {
+    let mut counts = vec![0u64; model.classes.len()];
+    labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
+    let Some((class, most)) = model.classes.iter().zip(counts).max_by_key(|(_, count)| *count) else {
+        return Ok(());
+    };
+    let part = most as f64 / labels.len().max(1) as f64;
+    let mut text = format!("always class {class} would reach {}", percent(part));
+    if part * model.classes.len() as f64 >= UNEVEN {
+        let tested = test.and_then(|test| test.scores.as_ref());
+        let balanced = [(trained, "the training data"), (tested, "the test data")]
+            .into_iter()
+            .filter_map(|(scores, on)| Some(format!("{} on {on}", percent(scores?.balanced_accuracy?))));
+        let balanced = balanced.collect::<Vec<_>>().join(", ");
+        if !balanced.is_empty() {
+            text += &format!("; balanced accuracy {balanced}");
+        }
+    }
+    line(out, style, "baseline", &text)
+}
+
 /// How well a model fits the training data and, where there are some, test data.
 pub(crate) fn quality(
     model: &Model,

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use featgen::data::read::{LeftOut, read_offsets};
+use featgen::data::read::{LeftOut, Reader, read_offsets};
 use featgen::data::{Columns, Dataset, Except, Labels, store};
+use featgen::model::Scores;
+use featgen::validate::{Costs, Estimate};
 use featgen::{Context, Error, Machine, Model};
 
 use crate::args::{Size, TrainArgs};
@@ -16,7 +18,8 @@ use crate::numbers::{count, plural, seconds};
 use crate::progress::Progress;
 use crate::style::Style;
 use crate::summary;
-use crate::{interrupt, keep, predict, space};
+use crate::validate::Validating;
+use crate::{interrupt, keep, predict, space, validate};
 
 pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     let start = Instant::now();
@@ -30,65 +33,138 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     if let Some(Size(bytes)) = args.memory {
         context = context.memory(bytes);
     }
-    machine = machine.context(&context);
     let mut progress = Progress::talking(&args.talk, args.learning.features, &context);
     let (train, test) = read(args, &context, &progress)?;
     let read = start.elapsed().as_secs_f64();
-    let kept = keep::kept(args.learning.keep.as_deref(), &train)?;
-    let others = Except::new(&*train.columns, kept.ids().iter().copied());
-    let columns: &dyn Columns = if kept.ids().is_empty() { &*train.columns } else { &others };
-    let scale = space::scale(&args.learning, machine.select_in_use()?, columns, &train)?;
-    let mut chosen = space::chosen(&args.learning, columns, &train, &progress, &context, scale.as_ref())
-        .map_err(|error| with_source(error, &train.source))?;
-    machine = machine.keep(kept);
-    if let Some(file) = &args.learning.offset {
-        machine = machine.offset(read_offsets(file, Some(train.columns.rows()))?);
-    }
-    machine.limit_memory(&mut *chosen.space, &train.labels)?;
-    let prepared = start.elapsed().as_secs_f64() - read;
-    progress.counting(chosen.unit());
-    progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit()));
+    let validating = Validating::new(args, &train, &context)?;
     interrupt::watch(&interrupted);
-    let model = machine
-        .fit_observed(&*chosen.space, &train.labels, &mut progress)
-        .map_err(|error| with_source(error, &train.source))?;
-    let model = chosen.describe(model).with_scaling(args.learning.scaling());
-    let model = model.with_genotypes(train.genotypes.as_ref());
-    let model = model.with_recipe(train.recipe.as_ref());
+    let Fitted { model, notes: of_space, prepared } =
+        fit(args, machine.clone(), &train, &mut progress, &context)?;
+    // Before anything else is done with it: the work must not be lost.
+    let saved = args.output.as_deref().map_or(Ok(()), |path| model.save(path));
     let tested = test.as_ref().map(|test| Quality::of(&model, test)).transpose();
+    let trained = Some(&train).filter(|_| !model.offset).and_then(|data| model.decision(data).ok());
+    let trained = trained.and_then(|d| Some(model.scores(&d, &model.truth(&train.labels)?)));
+    let spent = start.elapsed().as_secs_f64() - if validating.reads_again() { 0.0 } else { read };
+    let held_out = held_out(args, machine.clone(), &model, &validating, spent, &progress);
     progress.finish();
 
-    let saved = args.output.as_deref().map_or(Ok(()), |path| model.save(path));
     let result = Shown {
         model: &model,
         labels: &train.labels,
         source: &train.source,
         test: tested.as_ref().ok().cloned().flatten(),
+        trained,
+        held_out: held_out.as_ref().ok(),
         seconds: Seconds::of(&model, read, prepared, start.elapsed().as_secs_f64()),
         saved_as: args.output.as_deref().filter(|_| saved.is_ok()),
     };
-    // Shown even if it could not be saved or tested: the work must not be lost.
+    // Shown even if it could not be saved or tested.
     let printed = crate::print(|out| if args.json { result.as_json(out) } else { result.for_people(out) });
     saved?;
     printed?;
     tested?;
+    held_out.map_err(|error| with_source(error, &train.source))?;
     if let Some(test) = &test {
         let known = test.labels.is_empty() || model.truth(&test.labels).is_some();
         predict::notes(&model, &test.source, known, &predict::lacking_in(&model, test), args.talk.quiet);
     }
     if !args.talk.quiet {
-        [Some(&train), test.as_ref()].into_iter().flatten().for_each(left_out);
-        for data in std::iter::once(&train).chain(&test) {
-            data.notes.iter().for_each(|note| crate::note(format_args!("note: {}: {note}", data.source)));
-        }
-        chosen.notes.iter().for_each(|note| crate::note(format_args!("note: {note}")));
+        std::iter::once(&train).chain(&test).for_each(data_notes);
+        let of_folds = validating.note().filter(|_| args.cv.is_wanted());
+        of_space.iter().chain(&of_folds).for_each(|note| crate::note(format_args!("note: {note}")));
         notes(args, &machine, &model);
     }
     Ok(interrupt::exit_code(model.stopped))
 }
 
+/// A model, and what is known of the way to it.
+pub(crate) struct Fitted {
+    pub(crate) model: Model,
+    /// What may surprise about the space.
+    notes: Vec<String>,
+    /// Seconds before the machine ran.
+    prepared: f64,
+}
+
+/// Runs the machine on data.
+pub(crate) fn fit(
+    args: &TrainArgs,
+    mut machine: Machine,
+    data: &Dataset,
+    progress: &mut Progress,
+    context: &Context,
+) -> anyhow::Result<Fitted> {
+    let start = Instant::now();
+    machine = machine.context(context);
+    let kept = keep::kept(args.learning.keep.as_deref(), data)?;
+    let others = Except::new(&*data.columns, kept.ids().iter().copied());
+    let columns: &dyn Columns = if kept.ids().is_empty() { &*data.columns } else { &others };
+    let scale = space::scale(&args.learning, machine.select_in_use()?, columns, data)?;
+    let mut chosen = space::chosen(&args.learning, columns, data, progress, context, scale.as_ref())
+        .map_err(|error| with_source(error, &data.source))?;
+    machine = machine.keep(kept);
+    if let Some(file) = &args.learning.offset {
+        machine = machine.offset(read_offsets(file, Some(data.columns.rows()))?);
+    }
+    machine.limit_memory(&mut *chosen.space, &data.labels)?;
+    let prepared = start.elapsed().as_secs_f64();
+    progress.counting(chosen.unit());
+    progress.doing(format!("looking at {} {}s", count(chosen.space.size()), chosen.unit()));
+    let model = machine
+        .fit_observed(&*chosen.space, &data.labels, progress)
+        .map_err(|error| with_source(error, &data.source))?;
+    let model = chosen.describe(model).with_scaling(args.learning.scaling());
+    let model = model.with_genotypes(data.genotypes.as_ref());
+    Ok(Fitted { model: model.with_recipe(data.recipe.as_ref()), notes: chosen.notes, prepared })
+}
+
+/// What is known of instances that were not learned from.
+enum HeldOut {
+    /// The estimate that was asked for.
+    Asked(Estimate),
+    /// One that nobody asked for, as it was quick.
+    Quick(Estimate),
+    /// There are test data, or the user ended the run.
+    Nothing,
+    /// None was made: it would have taken too long, or cannot be.
+    Unknown,
+}
+
+/// Seconds that an estimate may take that nobody asked for.
+const QUICK: f64 = 3.0;
+
+/// Cross-validates if that is asked for, or if it is quick, to judge by the seconds that one run took.
+fn held_out(
+    args: &TrainArgs,
+    machine: Machine,
+    model: &Model,
+    validating: &Validating<'_>,
+    spent: f64,
+    progress: &Progress,
+) -> Result<HeldOut, Error> {
+    if model.stopped.is_early() {
+        return Ok(HeldOut::Nothing);
+    }
+    if args.cv.is_wanted() {
+        let found = validating.run(machine, Costs::One, progress)?;
+        return Ok(found.map_or(HeldOut::Unknown, |found| HeldOut::Asked(found.estimate())));
+    }
+    // What programs read does not depend on the clock.
+    if args.test.is_some() || args.json {
+        return Ok(HeldOut::Nothing);
+    }
+    let quick = spent * args.cv.drawn() as f64 <= QUICK && args.memory.is_none() && validating.is_possible();
+    let found = quick.then(|| validating.run(machine, Costs::One, progress));
+    // Small data may be too small for folds.
+    Ok(match found {
+        Some(Ok(Some(found))) => HeldOut::Quick(found.estimate()),
+        _ => HeldOut::Unknown,
+    })
+}
+
 /// What is read.
-fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
+pub(crate) fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
     let files = [
         ("the data", Some(args.data.as_path())),
         ("labels", args.input.labels()),
@@ -98,6 +174,7 @@ fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
         ("the test data", args.test.as_deref()),
         ("test labels", args.test_labels.as_deref()),
         ("groups", args.learning.grouping.file()),
+        ("folds", args.cv.file()),
     ];
     let of_space = args.learning.space.files().map(|(parameter, file)| (parameter.help, file));
     files
@@ -109,7 +186,7 @@ fn inputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
 }
 
 /// What is written.
-fn outputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
+pub(crate) fn outputs(args: &TrainArgs) -> Vec<(&'static str, &Path)> {
     let files = [("the model", args.output.as_deref()), ("the checkpoint", args.checkpoint.as_deref())];
     files.into_iter().filter_map(|(what, file)| Some((what, file?))).collect()
 }
@@ -126,8 +203,21 @@ fn is_read(path: &Path) -> bool {
     !(begins && (mapped || store::is_store(path)))
 }
 
+/// A reader of the training data.
+pub(crate) fn reader(args: &TrainArgs, context: &Context) -> Result<Reader, Error> {
+    let options = args.table.options_without(args.cv.fold_column.as_deref())?;
+    let mut reader = args.people.tell(args.input.reader(context)).table(options);
+    if let Some(file) = &args.names {
+        reader = reader.names_file(file);
+    }
+    if let Some(file) = &args.weights {
+        reader = reader.weights_file(file);
+    }
+    Ok(reader)
+}
+
 /// The training and the test data; both before the work begins, so that mistakes are found early.
-fn read(
+pub(crate) fn read(
     args: &TrainArgs,
     context: &Context,
     progress: &Progress,
@@ -145,15 +235,17 @@ fn read(
         let reason = "these data would be read into memory; `featgen convert` makes a store of them first";
         return Err(Error::parameter("memory", reason).into());
     }
-    let mut reader = args.people.tell(args.input.reader(context)).table(args.table.options()?);
-    if let Some(file) = &args.names {
-        reader = reader.names_file(file);
-    }
-    if let Some(file) = &args.weights {
-        reader = reader.weights_file(file);
-    }
+    let reader = reader(args, context)?;
     progress.doing(format!("reading {}", args.data.display()));
-    let train = reader.read(&args.data)?;
+    let train = reader.read(&args.data).map_err(|error| match error {
+        // The column that says who belongs together is ignored by the reader.
+        Error::Parameter { name: "ignore", reason }
+            if args.cv.fold_column.is_some() && !args.table.ignores() =>
+        {
+            Error::parameter("fold-column", reason)
+        }
+        other => other,
+    })?;
     let read_test = |path| {
         progress.doing(format!("reading {}", Path::display(path)));
         let mut reader = args.input.reader_with_labels(args.test_labels.as_ref(), context);
@@ -168,12 +260,18 @@ fn read(
 }
 
 /// The machine knows only numbers; the user wants to know in which file they are.
-fn with_source(error: Error, source: &str) -> Error {
+pub(crate) fn with_source(error: Error, source: &str) -> Error {
     match error {
         Error::Data(reason) => Error::input(source, reason),
         Error::GivenUp(reason) => Error::input(source, reason),
         other => other,
     }
+}
+
+/// What may surprise about data.
+pub(crate) fn data_notes(data: &Dataset) {
+    left_out(data);
+    data.notes.iter().for_each(|note| crate::note(format_args!("note: {}: {note}", data.source)));
 }
 
 /// Who of the people in a file is no instance.
@@ -216,19 +314,29 @@ fn notes(args: &TrainArgs, machine: &Machine, model: &Model) {
     }
 }
 
+/// What is said where nothing but the training data is known.
+const FLATTERS: &str = "not measured, and training data flatter; --cv 5 measures it, and so does --test FILE";
+
 /// Everything that is shown at the end.
 struct Shown<'a> {
     model: &'a Model,
     labels: &'a Labels,
     source: &'a str,
     test: Option<Quality>,
+    /// How good predictions of the training data are.
+    trained: Option<Scores>,
+    held_out: Option<&'a HeldOut>,
     seconds: Seconds,
     saved_as: Option<&'a Path>,
 }
 
 impl Shown<'_> {
     fn as_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        json::write(&Report::new(self.model, Some(self.seconds), self.test.clone()), out)
+        let asked = match self.held_out {
+            Some(HeldOut::Asked(estimate)) => Some(estimate.clone()),
+            _ => None,
+        };
+        json::write(&Report::new(self.model, Some(self.seconds), self.test.clone()).with_cv(asked), out)
     }
 
     fn for_people(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -239,7 +347,16 @@ impl Shown<'_> {
         summary::selected(out, style, self.model, summary::SHOWN, &elsewhere)?;
         writeln!(out)?;
         summary::outcome(self.model, out, style)?;
-        summary::quality(self.model, self.test.as_ref(), out, style)?;
+        let (trained, test) = (self.trained.as_ref(), self.test.as_ref());
+        summary::quality(self.model, test, out, style)?;
+        summary::baseline(self.model, self.labels, trained, test, out, style)?;
+        match self.held_out {
+            Some(HeldOut::Asked(estimate) | HeldOut::Quick(estimate)) => {
+                summary::line(out, style, "held out", &validate::told(estimate))?;
+            }
+            Some(HeldOut::Unknown) => summary::line(out, style, "held out", FLATTERS)?,
+            Some(HeldOut::Nothing) | None => {}
+        }
         summary::line(out, style, "time", &self.times())?;
         let model = match self.saved_as {
             Some(path) => format!("saved in {}", path.display()),

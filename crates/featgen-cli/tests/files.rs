@@ -133,7 +133,7 @@ fn table(folder: &Path) {
 }
 
 /// Runs that between them use every space and every option that leaves a trace.
-const RUNS: [&str; 23] = [
+const RUNS: [&str; 24] = [
     "data.svm --test data.svm",
     "data.svm --features 2 --prove 0.1 --time-limit 100",
     "data.svm --features 3 --budget 1 --debias 1 --loss logistic --select best --exchange 2 --scale std -C 1",
@@ -155,6 +155,7 @@ const RUNS: [&str; 23] = [
     "three.svm --loss softmax --features 2 --keep 3 --test three.svm",
     "three.svm --loss squared-hinge --features 2 --space gaussian",
     "data.svm --loss logistic --features 2 --test data.svm",
+    "data.svm --features 2 --cv 3",
     "mixed.csv --label y --features 3",
     "mixed.csv --label y --number when --features 4",
 ];
@@ -225,6 +226,18 @@ fn the_page_describes_every_key_of_tables() {
     table(folder.path());
     let report = run(folder.path(), "inspect mixed.csv --label y --json");
     check("`inspect TABLE --json`", &[("mixed.csv".into(), serde_json::from_slice(&report).unwrap())]);
+}
+
+#[test]
+fn the_page_describes_every_key_of_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let mut paths = Vec::new();
+    for arguments in ["data.svm --features 3", "data.svm --features 3 -C auto --repeats 2"] {
+        let report = run(folder.path(), &format!("path {arguments} --json"));
+        paths.push((arguments.to_owned(), serde_json::from_slice(&report).unwrap()));
+    }
+    check("`path --json`", &paths);
 }
 
 /// Files of before they had formulas, parameters and a maker.

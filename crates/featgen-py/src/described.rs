@@ -4,6 +4,7 @@ use featgen::machine::Select;
 use featgen::space::Scaling;
 use featgen::space::spec::{self, Kind, Makes, Parameter, Range, Value};
 use featgen::table::Impute;
+use featgen::validate::Metric;
 use featgen::{objective, subproblem};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -23,6 +24,10 @@ pub(crate) fn describe(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("selects", names(Select::ALL.iter().map(|select| select.name())))?;
     all.set_item("scalings", names(Scaling::ALL.iter().map(|scaling| scaling.name())))?;
     all.set_item("imputes", names(Impute::ALL.iter().map(|(name, ..)| *name)))?;
+    all.set_item(
+        "metrics",
+        Metric::ALL.iter().map(|metric| (metric.name(), metric.help())).collect::<Vec<_>>(),
+    )?;
     all.set_item("group_weights", names(spec::GROUP_WEIGHTS.iter().map(|choice| choice.name)))?;
     let formats = spec::TREE_FORMATS.iter().filter(|choice| choice.value.is_some());
     all.set_item("tree_formats", names(formats.map(|choice| choice.name)))?;

@@ -23,6 +23,7 @@ pub(crate) fn parameter_name(name: &str) -> String {
         "features" => "n_features".into(),
         "group-weight" => "weight".into(),
         "tree-format" => "format".into(),
+        "metric" => "scoring".into(),
         "no-shift" => "fit_intercept=False".into(),
         "threads" => "n_jobs".into(),
         "weight" => "class_weight".into(),

@@ -36,7 +36,7 @@ pub(crate) struct Options {
     exchange: Option<usize>,
     prove: Option<f64>,
     time_limit: Option<f64>,
-    scale: Option<String>,
+    pub(crate) scale: Option<String>,
     loss: String,
     delta: Option<f64>,
     fit_intercept: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     gap: Option<f64>,
     debias: Option<f64>,
     solver: String,
-    threads: usize,
+    pub(crate) threads: usize,
     checkpoint: Option<PathBuf>,
 }
 
@@ -69,10 +69,10 @@ pub(crate) struct Target<'py> {
     numbers: Option<PyReadonlyArray1<'py, f64>>,
     text: bool,
     counts: Option<PyReadonlyArray1<'py, f64>>,
-    weights: Option<Vec<f64>>,
-    balanced: bool,
-    offset: Option<PyReadonlyArray1<'py, f64>>,
-    keep: Vec<u64>,
+    pub(crate) weights: Option<Vec<f64>>,
+    pub(crate) balanced: bool,
+    pub(crate) offset: Option<PyReadonlyArray1<'py, f64>>,
+    pub(crate) keep: Vec<u64>,
 }
 
 /// What the data lack of pathways: members and of how many, groups and of how many.
@@ -152,7 +152,7 @@ pub(crate) fn fit<'py>(
 }
 
 /// What happens in a run.
-enum News {
+pub(crate) enum News {
     Round(Round),
     Resumed(Round),
     Proof(Proof),
@@ -205,6 +205,11 @@ impl Observer for Reporter {
 }
 
 impl Listeners {
+    /// Nobody is told anything.
+    pub(crate) fn nobody() -> Self {
+        Self { round: None, resumed: None, proof: None }
+    }
+
     /// Hands news on. Returns whether the run is to end.
     fn hear(&self, py: Python<'_>, news: &News) -> PyResult<bool> {
         let (listener, news) = match news {
@@ -228,7 +233,7 @@ fn warn_not_saved(py: Python<'_>, reason: &str) -> PyResult<()> {
 
 /// Hands news to the listeners and looks for Ctrl-C until the run ends. Returns the first exception; it, or a true value
 /// returned by a listener, sets `interrupted`.
-fn attend(
+pub(crate) fn attend(
     news: &Receiver<News>,
     reply: &SyncSender<()>,
     listeners: &Listeners,
@@ -267,6 +272,13 @@ impl Options {
     }
 
     fn machine(&self) -> featgen::Result<Machine> {
+        let machine = self.unchecked()?;
+        machine.validate()?;
+        Ok(machine)
+    }
+
+    /// The machine before all is known that is to be checked.
+    pub(crate) fn unchecked(&self) -> featgen::Result<Machine> {
         let mut machine = Machine::new()
             .loss(self.loss()?)
             .shift(self.fit_intercept)
@@ -308,13 +320,12 @@ impl Options {
         if let Some(path) = &self.checkpoint {
             machine = machine.checkpoint(path);
         }
-        machine.validate()?;
         Ok(machine)
     }
 }
 
 impl Target<'_> {
-    fn labels(&self) -> PyResult<Labels> {
+    pub(crate) fn labels(&self) -> PyResult<Labels> {
         let labels = match (&self.codes, &self.numbers) {
             (Some(codes), _) => Labels::from_classes(self.classes.clone(), codes.as_slice()?.to_vec()),
             (None, Some(numbers)) => Labels::from_numbers(numbers.as_slice()?.to_vec()),

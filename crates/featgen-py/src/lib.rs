@@ -9,6 +9,7 @@ mod model;
 mod space;
 mod store;
 mod table;
+mod validate;
 
 use std::ffi::OsString;
 
@@ -39,6 +40,8 @@ mod _featgen {
     use crate::store::convert;
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::validate::cross_validate;
 
     /// The version of the engine.
     #[pymodule_export]

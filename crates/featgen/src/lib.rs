@@ -27,6 +27,7 @@
 //! | [`subproblem`] | what weights they get |
 //! | [`machine`] | the loop, its stopping rules and its certificate |
 //! | [`model`] | what is kept: terms and weights, prediction, files |
+//! | [`validate`] | how many features, and how good they are: cross-validation over the path |
 //! | [`synth`] | data sets made from a seed |
 //! | [`files`] | files that appear whole or not at all |
 
@@ -51,6 +52,7 @@ pub mod subproblem;
 pub mod synth;
 pub mod table;
 pub mod target;
+pub mod validate;
 
 pub use context::Context;
 pub use data::Dataset;

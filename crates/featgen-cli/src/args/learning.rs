@@ -9,6 +9,7 @@ use featgen::data::ClassWeights;
 use featgen::machine::Select;
 use featgen::objective::{self, Loss, LossSpec};
 use featgen::space::{Scaling, SpaceSpec};
+use featgen::validate::Costs;
 use featgen::{Error, Machine, subproblem};
 
 use super::described::one_of;
@@ -59,9 +60,9 @@ pub(crate) struct LearningArgs {
     ///
     /// With --select paper, 1 to 100 are worth trying, the upper end for sparse rows of unit length. With --select best, the default
     /// for n instances and K features is 0.01 sqrt(n / K) where columns are scaled, and 100 divided by the mean squared length of an
-    /// instance where they are not; worth trying: a tenth of it to ten times it.
+    /// instance where they are not; worth trying: a tenth of it to ten times it. `featgen path` compares several: 0.1,1,10 or auto.
     #[arg(short = 'C', long, value_name = "X", allow_negative_numbers = true)]
-    cost: Option<f64>,
+    cost: Option<Cost>,
 
     /// How errors count, and with that what labels are [default: squared-hinge, for two classes]
     #[arg(long, value_parser = one_of(objective::ALL.iter().map(|loss| (loss.name, loss.help))))]
@@ -165,15 +166,40 @@ impl LearningArgs {
         LossSpec::find(name).map(|spec| spec.make(&parameters)).transpose()
     }
 
+    /// The cost, where there is to be one.
+    fn one_cost(&self) -> Result<Option<f64>, Error> {
+        match &self.cost {
+            None => Ok(None),
+            Some(Cost::Several(costs)) if costs.len() == 1 => Ok(Some(costs[0])),
+            Some(_) => Err(Error::parameter("cost", "must be one; `featgen path` compares several")),
+        }
+    }
+
+    /// The costs that are to be compared; a single one is the machine's own.
+    pub(crate) fn costs(&self) -> Costs {
+        match &self.cost {
+            Some(Cost::Auto) => Costs::auto(),
+            Some(Cost::Several(costs)) => Costs::Given(costs.clone()),
+            None => Costs::One,
+        }
+    }
+
     /// The machine with these settings, checked.
     pub(crate) fn machine(&self) -> Result<Machine, Error> {
+        let machine = self.unchecked(self.one_cost()?)?;
+        machine.validate()?;
+        Ok(machine)
+    }
+
+    /// The same at a cost that may be another, before all is known that is to be checked.
+    pub(crate) fn unchecked(&self, cost: Option<f64>) -> Result<Machine, Error> {
         let mut machine = Machine::new()
             .shift(!self.no_shift)
             .inner_tol(self.inner_tol)
             .solver(&self.solver)
             .class_weights(class_weights(&self.weight)?);
         machine = given(machine, self.loss()?, Machine::loss);
-        machine = given(machine, self.cost, Machine::cost);
+        machine = given(machine, cost, Machine::cost);
         machine = given(machine, self.select.as_deref().and_then(Select::find), Machine::select);
         machine = given(machine, self.exchange, Machine::exchange);
         machine = given(machine, self.prove, Machine::prove);
@@ -186,7 +212,6 @@ impl LearningArgs {
         machine = given(machine, self.gap, Machine::gap);
         machine = given(machine, self.debias, Machine::debias);
         self.spec()?;
-        machine.validate()?;
         Ok(machine)
     }
 }
@@ -195,6 +220,25 @@ fn given<T>(machine: Machine, value: Option<T>, set: impl FnOnce(Machine, T) -> 
     match value {
         Some(value) => set(machine, value),
         None => machine,
+    }
+}
+
+/// What `-C` says.
+#[derive(Clone)]
+pub(crate) enum Cost {
+    Auto,
+    Several(Vec<f64>),
+}
+
+impl FromStr for Cost {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let number = |item: &str| item.trim().parse().map_err(|_| format!("{item} is not a number"));
+        text.split(',').map(number).collect::<Result<_, _>>().map(Self::Several)
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the user can say. Names, defaults and meanings are a contract; ranges are checked by the library.
 
 mod convert;
+mod cv;
 mod demo;
 mod described;
 mod input;
 mod inspect;
 mod learning;
+mod path;
 mod people;
 mod predict;
 mod space;
@@ -16,10 +18,12 @@ mod train;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use convert::{ConvertArgs, Size};
+pub(crate) use cv::CvArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use learning::LearningArgs;
+pub(crate) use path::PathArgs;
 pub(crate) use people::PeopleArgs;
 pub(crate) use predict::{OutputKind, PredictArgs};
 pub(crate) use space::{GroupingArgs, SpaceArgs};
@@ -39,11 +43,13 @@ pub(crate) use train::TrainArgs;
 Quick start:
   featgen demo                                          see it work on data made in memory
   featgen train data.svm --features 20 -o model.json    select 20 features and fit a model
+  featgen path data.svm                                 how many features, and how good they are
   featgen predict model.json new.svm                    classify new data with them",
     after_long_help = "\
 Quick start:
   featgen demo                                          see it work on data made in memory
   featgen train data.svm --features 20 -o model.json    select 20 features and fit a model
+  featgen path data.svm                                 how many features, and how good they are
   featgen predict model.json new.svm                    classify new data with them
 
 Input is recognised by its content: svmlight/LIBSVM text, plain or compressed by gzip or zstd; CSV with a header \
@@ -65,6 +71,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Train(Box<TrainArgs>),
+    Path(Box<PathArgs>),
     Predict(PredictArgs),
     Inspect(InspectArgs),
     Convert(ConvertArgs),
@@ -77,6 +84,7 @@ impl Command {
     pub(crate) fn threads(&self) -> Option<usize> {
         match self {
             Self::Train(args) => Some(args.input.threads()),
+            Self::Path(args) => Some(args.train.input.threads()),
             Self::Predict(args) => Some(args.input.threads()),
             Self::Convert(args) => Some(args.input.threads()),
             Self::Inspect(_) | Self::Synth(_) | Self::Demo(_) => None,

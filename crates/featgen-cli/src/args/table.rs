@@ -41,6 +41,18 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
+    /// Whether there are columns that are not to be looked at.
+    pub(crate) fn ignores(&self) -> bool {
+        self.ignore.is_some()
+    }
+
+    /// Columns as they are asked for; `other` is no input either.
+    pub(crate) fn options_without(&self, other: Option<&str>) -> Result<Options, Error> {
+        let mut options = self.options()?;
+        options.ignore.extend(other.map(str::to_owned));
+        Ok(options)
+    }
+
     pub(crate) fn options(&self) -> Result<Options, Error> {
         let Self { ignore, category, number, id, .. } = self;
         let items = |list: &Option<String>| list.as_deref().map(Options::items).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArgs, LearningArgs, PeopleArgs, Size, TableArgs, TalkArgs};
+use super::{CvArgs, InputArgs, LearningArgs, PeopleArgs, Size, TableArgs, TalkArgs};
 
 /// Select features, fit a model, and show what was selected.
 #[derive(Args)]
@@ -18,6 +18,7 @@ Examples:
   featgen train data.svm --gap 0.01 -C 1                until proven within 1 % of the optimum
   featgen train genes.csv --label sick --groups pathways.gmt --features 5
   featgen train x.bed --pheno traits.txt --label bmi --covar pcs.txt --loss squared --features 20
+  featgen train data.svm --features 20 --cv 5           with an honest estimate of how good they are
   featgen train words.svm --space products --degree 3   words, pairs and triples of them
   featgen train huge.svm --checkpoint run.ckpt -o m.json if it is ended, the same again goes on
 
@@ -57,6 +58,9 @@ pub(crate) struct TrainArgs {
 
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
+
+    #[command(flatten)]
+    pub(crate) cv: CvArgs,
 
     /// Bound on memory, such as 1GB, for data that are mapped: a store, a plain .npy or a .bed
     ///

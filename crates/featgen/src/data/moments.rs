@@ -10,9 +10,9 @@ pub struct Moments {
     pub sum: f64,
     /// Of their squares.
     pub square: f64,
-    /// How many values are not 0, whatever their instances count.
+    /// How many values are not 0, of instances that count at all.
     pub nonzeros: u32,
-    /// The largest absolute value.
+    /// The largest absolute value of these.
     pub largest: f64,
 }
 
@@ -37,10 +37,12 @@ impl Moments {
 
     /// Adds a value other than 0 of an instance of this weight.
     pub fn add(&mut self, weight: f64, x: f64) {
-        self.sum += weight * x;
-        self.square += weight * x * x;
-        self.nonzeros += 1;
-        self.largest = self.largest.max(x.abs());
+        if weight > 0.0 {
+            self.sum += weight * x;
+            self.square += weight * x * x;
+            self.nonzeros += 1;
+            self.largest = self.largest.max(x.abs());
+        }
     }
 }
 

@@ -38,16 +38,19 @@ impl Machine {
         loss.objective(labels, self.class_weights.costs(labels, cost)?)
     }
 
-    /// The cost asked for, or else the default: where features are chosen by gain, the one that the space suggests.
-    fn cost_for(&self, select: Select, space: &dyn FeatureSpace, labels: &Labels) -> Result<f64> {
-        if let Some(cost) = self.cost {
-            return Ok(cost);
-        }
-        let suggested = match (select, self.features) {
+    /// The cost unless one is asked for: where features are chosen by gain, the one that the space suggests for the instances that
+    /// count.
+    pub fn default_cost(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<f64> {
+        let suggested = match (self.select_in_use()?, self.features) {
             (Select::Best, Some(features)) => space.suggested_cost(features, labels.weights())?,
             _ => None,
         };
         Ok(suggested.filter(|cost| cost.is_finite() && *cost > 0.0).unwrap_or(PAPER_COST))
+    }
+
+    /// The cost asked for, or else the default.
+    pub(crate) fn cost_in_use(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<f64> {
+        self.cost.map_or_else(|| self.default_cost(space, labels), Ok)
     }
 
     /// What is never penalised: the intercept, if one is learned, and the columns kept.
@@ -121,7 +124,7 @@ impl<'a> Fitting<'a> {
         if labels.len() != rows {
             return Err(Error::Data(format!("{} labels for {rows} instances", labels.len())));
         }
-        let cost = machine.cost_for(plan.select, space, labels)?;
+        let cost = machine.cost_in_use(space, labels)?;
         let objective = machine.objective(labels, cost)?;
         let free = machine.free(&*objective, rows)?;
         let solver = match plan.on_features {

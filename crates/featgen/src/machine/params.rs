@@ -112,6 +112,11 @@ impl Select {
 /// Exchanges that are tried, unless another number is asked for.
 const EXCHANGES: usize = 15;
 
+/// Features up to which a path is looked at, the steps that it is made in, and the features that a step adds at most.
+const PATH_FEATURES: usize = 50;
+const PATH_POINTS: usize = 25;
+const LARGEST_STEP: usize = 50;
+
 /// How many times its tolerance a round may miss before that is worth a word.
 const UNSOLVED: f64 = 10.0;
 
@@ -334,13 +339,62 @@ impl Machine {
         }
     }
 
+    /// Features added per round, with what was asked for so far.
+    pub fn budget_in_use(&self) -> Result<usize> {
+        Ok(self.check()?.budget)
+    }
+
     /// Whether rounds are to work on features instead of blocks: the way to a certified gap. First-order solvers know blocks only.
     fn works_on_features(&self) -> bool {
         self.gap.is_some() && self.features.is_none() && !subproblem::is_first_order(&self.solver)
     }
 
+    /// The machine whose path is looked at point by point, over so many candidates. Where features are chosen by gain: up to as many as
+    /// are asked for, else 50; a step adds a 25th of them, unless a budget is set; and there is no exchange unless it is asked for, for
+    /// only the last point would have it, and could not be compared with the others.
+    pub fn along_path(mut self, candidates: u128) -> Result<Self> {
+        let there = usize::try_from(candidates).unwrap_or(usize::MAX);
+        if let Some(asked) = self.features.filter(|&asked| asked > there) {
+            let reason = format!("{asked} are asked for, and there are {there}");
+            return Err(Error::parameter("features", reason));
+        }
+        if self.select != Some(Select::Paper) && self.gap.is_none() {
+            let features = self.features.unwrap_or(PATH_FEATURES.min(there).max(1));
+            self.features = Some(features);
+            self.budget = self.budget.or(Some((features / PATH_POINTS).clamp(1, LARGEST_STEP)));
+            self.exchange = self.exchange.or(Some(0));
+        }
+        self.validate()?;
+        Ok(self)
+    }
+
+    /// The machine that makes the model of a point of that path: this many features at this cost. With the paper's rounds it is the path
+    /// itself, of which [`Model::at_most`](crate::Model::at_most) has the point.
+    pub fn at_point(self, path: &Self, features: usize, cost: f64) -> Result<Self> {
+        let by_gain = path.select_in_use()? == Select::Best;
+        let features = if by_gain { Some(features) } else { self.features };
+        Ok(Self { features, budget: path.budget, cost: Some(cost), ..self })
+    }
+
+    /// With a number of features, if none is asked for: what does not depend on it can then be asked for.
+    pub(crate) fn of_any_number(self) -> Self {
+        let paper = self.select == Some(Select::Paper) || self.gap.is_some();
+        let features = if paper { self.features } else { self.features.or(Some(1)) };
+        Self { features, ..self }
+    }
+
+    /// Whether a run ends by the clock.
+    pub(crate) fn has_time_limit(&self) -> bool {
+        self.time_limit.is_some()
+    }
+
+    /// The same for a run that nothing is kept of.
+    pub(crate) fn without_checkpoint(self) -> Self {
+        Self { checkpoint: None, ..self }
+    }
+
     /// The loss in use.
-    pub(super) fn loss_in_use(&self) -> &dyn Loss {
+    pub fn loss_in_use(&self) -> &dyn Loss {
         self.loss.as_deref().unwrap_or(&SquaredHinge)
     }
 

@@ -12,6 +12,9 @@ pub struct Scores {
     /// Part of the instances whose class is predicted rightly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
+    /// The same of each class that occurs, all classes counting the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balanced_accuracy: Option<f64>,
     /// Area under the ROC curve: how often an instance of the second of two classes has the larger decision value, ties counting
     /// half. Not there if only one class occurs, or if a decision value is not a number: these have no order.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +148,7 @@ impl<'m> Tally<'m> {
                 let right = confusion.iter().enumerate().map(|(k, row)| row[k]).sum::<u64>() as f64;
                 Scores {
                     accuracy: Some(right / all),
+                    balanced_accuracy: balanced(&confusion),
                     auc: auc(negative, positive),
                     log_loss: surprise.map(|sum| sum / all),
                     confusion: (confusion.len() > 2).then_some(confusion),
@@ -191,6 +195,16 @@ impl Model {
         let classes = classes.filter(|_| !labels.is_empty() && labels.has_classes())?;
         Some(Truth::Classes(labels.codes().iter().map(|&code| classes[code as usize]).collect()))
     }
+}
+
+/// The mean, over the classes that occur, of the part that is predicted rightly.
+fn balanced(confusion: &[Vec<u64>]) -> Option<f64> {
+    let of_class = |(k, row): (usize, &Vec<u64>)| {
+        let all = row.iter().sum::<u64>();
+        (all > 0).then(|| row[k] as f64 / all as f64)
+    };
+    let parts: Vec<f64> = confusion.iter().enumerate().filter_map(of_class).collect();
+    (!parts.is_empty()).then(|| parts.iter().sum::<f64>() / parts.len() as f64)
 }
 
 /// From the decision values of both classes, each in order.

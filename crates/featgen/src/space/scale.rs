@@ -99,13 +99,14 @@ impl Scale {
         let rows = inputs.rows();
         let weights = weights.map_or_else(|| Cow::Owned(vec![1.0; rows]), Cow::Borrowed);
         let total = ordered::sum(rows, |i| weights[i]);
+        let counted = weights.iter().filter(|weight| **weight > 0.0).count() as f64;
         let moments = match inputs.columns().by_blocks() {
             Some(blocks) => moments_by_blocks(inputs, blocks, &weights)?,
             None => moments(inputs, &weights)?,
         };
         let columns: Vec<Column> = moments.iter().map(|moments| Column::new(moments, total)).collect();
         let factor = |column: &Column| {
-            let divisor = scaling.divisor(column, rows as f64);
+            let divisor = scaling.divisor(column, counted);
             if column.variance > 0.0 && divisor > 0.0 { 1.0 / divisor } else { 0.0 }
         };
         let factors: Vec<f64> = columns.iter().map(factor).collect();
@@ -188,5 +189,9 @@ mod tests {
         let counted = [1.0, 1.0, 2.0, 0.0];
         let variance: f64 = 23.0 / 4.0 - (9.0f64 / 4.0).powi(2);
         assert!((factors(Scaling::Std, Some(&counted))[0] - 1.0 / variance.sqrt()).abs() < 1e-12);
+        let none = [1.0, 1.0, 1.0, 0.0];
+        let first_three: f64 = 14.0 / 3.0 - 4.0;
+        assert!((factors(Scaling::Auto, Some(&none))[0] - 1.0 / (1.1 * first_three).sqrt()).abs() < 1e-12);
+        assert_eq!(factors(Scaling::Max, Some(&none))[0], 1.0 / 3.0);
     }
 }

@@ -253,7 +253,7 @@ fn fits<T>(len: usize) -> bool {
     Vec::<T>::new().try_reserve_exact(len).is_ok()
 }
 
-fn random(seed: u64, stream: u64) -> ChaCha8Rng {
+pub(crate) fn random(seed: u64, stream: u64) -> ChaCha8Rng {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(stream);
     random

@@ -65,6 +65,23 @@ impl Frame {
         Ok(())
     }
 
+    /// Some of its rows.
+    pub fn rows_where(&self, wanted: impl Fn(usize) -> bool) -> Self {
+        let rows: Vec<usize> = (0..self.rows).filter(|&row| wanted(row)).collect();
+        let numbers = rows.iter().flat_map(|row| &self.numbers[row * self.width..(row + 1) * self.width]);
+        let series = |series: &Series| match series {
+            Series::Texts(texts) => Series::Texts(texts.at(&rows)),
+            other => other.clone(),
+        };
+        Self {
+            names: self.names.clone(),
+            columns: self.columns.iter().map(series).collect(),
+            rows: rows.len(),
+            width: self.width,
+            numbers: numbers.copied().collect(),
+        }
+    }
+
     /// Takes the numbers at these places of every row, in that order. In place where these are all, or in order.
     pub fn take_numbers(&mut self, places: &[usize]) -> Vec<f64> {
         let mut numbers = std::mem::take(&mut self.numbers);

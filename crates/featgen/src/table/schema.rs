@@ -176,6 +176,29 @@ impl Schema {
         Ok(Self { rows: survey.rows, columns })
     }
 
+    /// The same, with all that is learned of values (the levels of categories, what is put where numbers are missing, and whether
+    /// that has an input) taken from these rows of the table alone. What the columns are, and which are taken, stays.
+    pub fn relearned(mut self, some: &Survey, options: &Options) -> Self {
+        for (column, surveyed) in self.columns.iter_mut().zip(&some.columns) {
+            let judge = Judge { name: &column.name, rows: some.rows, ask: None, options };
+            match (&mut column.fate, surveyed) {
+                (Fate::Taken(How::Category(category)), Surveyed::Texts(levels)) => {
+                    column.missing = some.rows - levels.rows();
+                    *category = judge.category(levels, column.missing);
+                }
+                (Fate::Taken(How::Number(number)), Surveyed::Numbers(_, tally)) => {
+                    (column.missing, *number) = (some.rows - tally.count, Number::written(number.written));
+                }
+                (Fate::Taken(How::Number(number)), Surveyed::Texts(levels)) => {
+                    (column.missing, *number) = (some.rows - levels.rows(), Number::written(number.written));
+                }
+                _ => {}
+            }
+        }
+        fill_all(&mut self.columns, some, options);
+        Self { rows: some.rows, ..self }
+    }
+
     /// Columns that were left out by themselves, in words.
     pub fn left_out(&self) -> Option<Reason> {
         const SHOWN: usize = 4;
@@ -209,9 +232,13 @@ fn fill(columns: &mut [Described], survey: &Survey, options: &Options) {
         Fate::Taken(How::Category(_)) => true,
         _ => false,
     };
-    if !columns.iter().any(gaps) {
-        return;
+    if columns.iter().any(gaps) {
+        fill_all(columns, survey, options);
     }
+}
+
+/// The same, whether or not any is missing.
+fn fill_all(columns: &mut [Described], survey: &Survey, options: &Options) {
     for (column, surveyed) in columns.iter_mut().zip(&survey.columns) {
         let Fate::Taken(How::Number(number)) = &mut column.fate else { continue };
         let of_texts;
@@ -301,7 +328,9 @@ impl Judge<'_> {
         let (kind, fate) = match self.asked() {
             Some(asked) => asked,
             None if levels.is_empty() => (Kind::Empty, Fate::LeftOut("no values".into())),
-            None if self.ask == Some(Ask::Category) => (Kind::Category, self.category(levels, missing)),
+            None if self.ask == Some(Ask::Category) => {
+                (Kind::Category, Fate::Taken(How::Category(self.category(levels, missing))))
+            }
             None => self.guessed(levels, missing)?,
         };
         let range = match (&fate, kind) {
@@ -353,17 +382,17 @@ impl Judge<'_> {
         if levels.len() > FEW_LEVELS && 2 * distinct > rows {
             return (kind, unless("text, different in most rows", "category"));
         }
-        (Kind::Category, self.category(levels, missing))
+        (Kind::Category, Fate::Taken(How::Category(self.category(levels, missing))))
     }
 
     /// The most frequent levels, in the order of the alphabet.
-    fn category(&self, levels: &Levels, missing: u64) -> Fate {
+    fn category(&self, levels: &Levels, missing: u64) -> Category {
         let mut kept: Vec<(&str, u32)> = levels.iter().filter(|&(_, count)| count >= RAREST).collect();
         kept.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         kept.truncate(self.options.most_levels);
         let other = kept.len() < levels.len();
         let mut levels: Vec<String> = kept.into_iter().map(|(text, _)| text.to_owned()).collect();
         levels.sort_unstable();
-        Fate::Taken(How::Category(Category { levels, other, missing: missing > 0 }))
+        Category { levels, other, missing: missing > 0 }
     }
 }

@@ -125,6 +125,18 @@ impl Texts {
         self.codes.extend(other.codes.iter().map(code));
     }
 
+    /// The cells of these rows.
+    pub fn at(&self, rows: &[usize]) -> Self {
+        let mut some = Self::default();
+        for &code in rows.iter().map(|&row| &self.codes[row]) {
+            match code {
+                MISSING => some.push_missing(),
+                code => _ = some.push(self.levels.get(code)),
+            }
+        }
+        some
+    }
+
     /// Keeps the first rows. Counts of levels are only right before.
     pub fn truncate(&mut self, rows: usize) {
         for &code in self.codes.iter().skip(rows).filter(|&&code| code != MISSING) {

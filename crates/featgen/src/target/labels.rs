@@ -104,6 +104,13 @@ impl Labels {
         Ok(self)
     }
 
+    /// The same where only some instances count, each as often as before.
+    pub fn counting(&self, counts: impl Fn(usize) -> bool) -> Self {
+        let weight = |i: usize| self.weights.as_ref().map_or(1.0, |weights| weights[i]);
+        let weights = (0..self.len()).map(|i| if counts(i) { weight(i) } else { 0.0 });
+        Self { weights: Some(weights.collect()), ..self.clone() }
+    }
+
     /// Those of some instances that follow each other. The classes stay the same, whether they occur there or not.
     pub fn part(&self, instances: Range<usize>) -> Self {
         Self {

@@ -311,6 +311,12 @@ impl<S: AsRef<[u8]> + Send + Sync> Columns for Genotypes<S> {
     }
 
     fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
+        if weights.contains(&0.0) {
+            // What is known of variants is known of all people, and some do not count.
+            let mut moments = Vec::with_capacity(range.len());
+            self.visit(range, &mut |_, column| moments.push(Moments::of(&column, weights)));
+            return moments;
+        }
         let mut sums = vec![0.0; 3 * range.len()];
         // As gains have them: the sums with one vector, and with another also those of squares.
         let both = [weights, weights].concat();

@@ -36,6 +36,22 @@ pub fn read_offsets(path: impl AsRef<Path>, rows: Option<usize>) -> Result<Vec<f
     read_numbers(Source::open(path.as_ref())?, "number", (|_| true, "a finite number"), rows)
 }
 
+/// Reads what says which of so many instances belong together, one a line: any words or numbers.
+pub fn read_folds(path: impl AsRef<Path>, rows: usize) -> Result<Labels> {
+    let mut lines = TextLines::new(Source::open(path.as_ref())?, "fold");
+    let mut folds = Vec::new();
+    while let Some((_, text)) = lines.next()? {
+        folds.push(text.to_owned());
+        if folds.len() > rows {
+            return Err(lines.error(format!("more than {rows} folds for {rows} instances")));
+        }
+    }
+    match folds.len() == rows {
+        true => Ok(Labels::from_text(folds)),
+        false => Err(lines.error(format!("{} folds for {rows} instances", folds.len()))),
+    }
+}
+
 /// Reads a number a line, each of which must be `sound`, in words and as a test.
 fn read_numbers(
     source: Source,

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use self::batches::Part;
 pub use self::batches::{Batch, Batches};
-pub use self::lists::read_offsets;
+pub use self::lists::{read_folds, read_offsets};
 pub(crate) use self::mtx::Repeats;
 pub(crate) use self::plink::text_from_bytes;
 pub use self::plink::{Genotyped, LeftOut, Region, Variants};
@@ -78,6 +78,7 @@ pub struct Reader {
     require_labels: bool,
     table: Options,
     recipe: Option<Recipe>,
+    known_rows: Option<Vec<bool>>,
     context: Context,
     chunk: usize,
 }
@@ -97,6 +98,7 @@ impl Default for Reader {
             require_labels: true,
             table: Options::default(),
             recipe: None,
+            known_rows: None,
             context: Context::new(),
             chunk: CHUNK,
         }
@@ -201,6 +203,13 @@ impl Reader {
     /// How the columns of a table are known to become inputs: as in the data that a model was trained on.
     pub fn recipe(mut self, recipe: Option<&Recipe>) -> Self {
         self.recipe = recipe.cloned();
+        self
+    }
+
+    /// Of all instances, those from which is learned what is learned of values: the levels of categories in a table, and what is put
+    /// where a number, or a genotype, is missing. The others are read as a model would read them that was trained on these alone.
+    pub fn learning_from(mut self, known: Vec<bool>) -> Self {
+        self.known_rows = Some(known);
         self
     }
 

@@ -126,7 +126,9 @@ impl Reader {
         let options = frames.options(&self.table)?;
         let (frame, labels, gaps) = frames.find_out(&options)?;
         let read = ReadFrame { frame, labels, gaps, outcome: frames.outcome() };
-        read.into_table(&options, frames.file(), |names| frames.input_names(names))
+        read.into_table(&Self { table: options, ..self.clone() }, frames.file(), |names| {
+            frames.input_names(names)
+        })
     }
 
     /// Reads a table, whose columns are found out where there is no recipe.
@@ -141,7 +143,7 @@ impl Reader {
             match frames.find_out(&self.table, &texts)? {
                 Found::Table { frame, labels, gaps } => {
                     let read = ReadFrame { frame: *frame, labels, gaps, outcome: frames.outcome() };
-                    return read.into_table(&self.table, frames.file(), |names| frames.input_names(names));
+                    return read.into_table(self, frames.file(), |names| frames.input_names(names));
                 }
                 Found::Again(columns) => {
                     source = reopened(again, &columns, &frames)?;
@@ -165,6 +167,18 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// What a column of a table holds, row by row, whatever else is in it.
+    pub fn column(&self, path: impl AsRef<Path>, name: &str) -> Result<Labels> {
+        let label_column = Some(name.to_owned());
+        let reader = Self { label_column, event_column: None, labels_file: None, ..self.clone() };
+        let mut source = Source::open(path.as_ref())?;
+        let format = source.format(true)?;
+        let no_table = source.error(format!("only a table has columns, and this is {}", format.name()));
+        let mut table = reader.open_table(source, format)?.ok_or(no_table)?;
+        table.follow(&Recipe::plain([]), |_| false);
+        Ok(table.read_all()?.1.unwrap_or_default())
     }
 
     /// Whether the columns of data must be looked at before they are read in parts: those of a table that may hold numbers of rows,
@@ -277,19 +291,26 @@ impl ReadFrame {
     /// The inputs that are made of it, called as `named` says.
     pub(super) fn into_table(
         mut self,
-        options: &Options,
+        reader: &Reader,
         file: &str,
         named: impl FnOnce(Vec<String>) -> Names,
     ) -> Result<Table> {
+        let options = &reader.table;
         let (recipe, notes) = match self.is_plain(options) {
             true => {
                 let inputs = self.frame.names.iter().enumerate().filter(|(k, _)| !self.outcome.contains(k));
                 (Recipe::plain(inputs.map(|(_, name)| name.clone())), Vec::new())
             }
             false => {
-                let mut survey = Survey::new(options.impute == crate::table::Impute::Median);
-                survey.add(&self.frame);
-                learned(&Schema::new(&survey, options, &self.outcome)?, file)?
+                let schema = Schema::new(&surveyed(&self.frame, options), options, &self.outcome)?;
+                let schema = match &reader.known_rows {
+                    Some(known) => {
+                        let known = self.frame.rows_where(|row| known.get(row).is_some_and(|known| *known));
+                        schema.relearned(&surveyed(&known, options), options)
+                    }
+                    None => schema,
+                };
+                learned(&schema, file)?
             }
         };
         let encoded = recipe.encode(&mut self.frame, file)?;
@@ -312,6 +333,13 @@ impl ReadFrame {
         };
         !self.gaps && *options == Options::default() && inputs.all(plain)
     }
+}
+
+/// What is known of the columns of a table.
+fn surveyed(frame: &Frame, options: &Options) -> Survey {
+    let mut survey = Survey::new(options.impute == crate::table::Impute::Median);
+    survey.add(frame);
+    survey
 }
 
 /// The recipe for tables of a kind, and what is to be said about it.

@@ -111,7 +111,10 @@ impl Reader {
             LeftOut { phenotype: unknown, covariates: people - kept.len() - unknown, of: people }
         };
 
-        let coding = self.codings(&variants, &names)?;
+        let coding = match &self.known_rows {
+            Some(known) => Some(self.codings_of(&body, people, variants.len(), &kept, known)?),
+            None => self.codings(&variants, &names)?,
+        };
         let some = (kept.len() < people).then(|| kept.iter().map(|&person| person as u32).collect());
         let genotypes =
             self.context.run(|| Genotypes::new(body, people, variants.len(), some, coding.as_ref()))??;
@@ -218,6 +221,23 @@ impl Reader {
                 Err(Error::input(covariates.file.as_str(), "nobody with a phenotype has all covariates"))
             }
         }
+    }
+
+    /// How variants are read where only some of the people who are kept are known: as they would be if there were no others.
+    fn codings_of(
+        &self,
+        body: &Body,
+        people: usize,
+        variants: usize,
+        kept: &[usize],
+        known: &[bool],
+    ) -> Result<HashMap<u64, Coding>> {
+        let known = kept.iter().zip(known).filter(|(_, known)| **known).map(|(&person, _)| person as u32);
+        let known = Some(known.collect());
+        let genotypes =
+            self.context.run(|| Genotypes::new(body.as_ref(), people, variants, known, None))??;
+        let coding = |id| Some((id, Coding { exchanged: false, fill: genotypes.fill(id)? }));
+        Ok((0..variants as u64).filter_map(coding).collect())
     }
 
     /// How the variants that are known elsewhere are to be read here, by id.
