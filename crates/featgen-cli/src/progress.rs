@@ -76,9 +76,6 @@ impl Progress {
     /// How many of how many folds are done.
     pub(crate) fn fold(&self, done: usize, of: usize) {
         self.doing(format!("{done} of {of} folds"));
-        if self.every_round {
-            self.say(format_args!("{done} of {of} folds"));
-        }
     }
 
     fn say(&self, what: Arguments<'_>) {

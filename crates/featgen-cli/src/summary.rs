@@ -345,6 +345,10 @@ pub(crate) fn baseline(
     out: &mut dyn Write,
     style: Style,
 ) -> io::Result<()> {
+    // Numbers of few different values are read as classes, too.
+    if model.output != Output::Classes {
+        return Ok(());
+    }
     let mut counts = vec![0u64; model.classes.len()];
     labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
     let Some((class, most)) = model.classes.iter().zip(counts).max_by_key(|(_, count)| *count) else {

@@ -276,9 +276,9 @@ fn recipes_of_folds_know_nothing_of_other_rows() {
     let folder = tempfile::tempdir().unwrap();
     let cell = |k: usize| {
         let colour = if k >= 30 { "violet" } else { ["red", "blue", "green"][k % 3] };
-        let size = if k % 5 == 0 || k >= 40 { String::new() } else { (k % 7).to_string() };
+        let size = if k.is_multiple_of(5) || k >= 40 { String::new() } else { (k % 7).to_string() };
         let age = if k >= 30 { 1000 } else { k };
-        format!("{colour},{size},{age},{}\n", if k % 2 == 0 { "yes" } else { "no" })
+        format!("{colour},{size},{age},{}\n", if k.is_multiple_of(2) { "yes" } else { "no" })
     };
     let write = |name: &str, rows: usize| {
         let text: String = (0..rows).map(cell).collect();
