@@ -1,13 +1,15 @@
-"""A table of clicks, 13 counts and 26 categories of up to a million levels: featgen and LightGBM on the same Parquet file.
+"""A table of clicks, 13 counts and 26 categories of up to a million levels: featgen and LightGBM on the same
+Parquet file.
 
     bench/run tables                              # a million rows
     bench/run tables --rows 10000000              # 3 GB on disk
     bench/run tables --most-levels 10000          # ten times as many one-hot columns
     bench/run tables reading                      # CSV: featgen beside pandas and polars
 
-featgen converts the file to a store within --memory, selects 10 of the 39 columns, then 20 crosses of levels. LightGBM gets the
-same columns, categories as pandas' categories, 100 trees of 31 leaves. Both run on --threads (1); seconds are those of the clock,
-and memory is the most that each process held, pages of mapped files included. AUC is on 200,000 rows that neither has seen.
+featgen converts the file to a store within --memory, selects 10 of the 39 columns, then 20 crosses of levels.
+LightGBM gets the same columns, categories as pandas' categories, 100 trees of 31 leaves. Both run on
+--threads (1); seconds are those of the clock, and memory is the most that each process held, pages of mapped
+files included. AUC is on 200,000 rows that neither has seen.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ TEST_ROWS = 200_000
 HERE = Path(__file__).resolve()
 
 # Seconds of a call, without those of the import.
-TIMER = "import {name}, sys, time; start = time.perf_counter(); {name}.{call}; print(time.perf_counter() - start)"
+TIMER = (
+    "import {name}, sys, time; start = time.perf_counter(); {name}.{call}; print(time.perf_counter() - start)"
+)
 
 
 def show(what: str, seconds: float, peak: int, more: str = "") -> None:
@@ -52,20 +56,52 @@ def compare(featgen: Path, args: argparse.Namespace) -> None:
         show("featgen synth", seconds, peak, f"{train.stat().st_size / 1e6:,.0f} MB")
     threads = ["--threads", str(args.threads)]
     label, levels = ["--label", "click"], ["--most-levels", str(args.most_levels)]
-    convert = [str(featgen), "convert", str(train), str(store), *label, *levels, "--memory", args.memory, "-q", *threads]
+    convert = [
+        str(featgen),
+        "convert",
+        str(train),
+        str(store),
+        *label,
+        *levels,
+        "--memory",
+        args.memory,
+        "-q",
+        *threads,
+    ]
     _, seconds, peak = clocked(convert)
     show(f"featgen convert --memory {args.memory}", seconds, peak, f"{store.stat().st_size / 1e6:,.0f} MB")
     runs = [(f"featgen train --features {k}", ["--features", str(k)]) for k in args.features]
-    runs.append(("featgen train --space poly2 --features 20", ["--space", "poly2", "--coef0", "0", "--features", "20"]))
+    runs.append(
+        (
+            "featgen train --space poly2 --features 20",
+            ["--space", "poly2", "--coef0", "0", "--features", "20"],
+        )
+    )
     for name, options in runs:
-        command = [str(featgen), "train", str(store), "--loss", "logistic", *options, "-o", str(model), "--json", *threads]
+        command = [
+            str(featgen),
+            "train",
+            str(store),
+            "--loss",
+            "logistic",
+            *options,
+            "-o",
+            str(model),
+            "--json",
+            *threads,
+        ]
         out, seconds, peak = clocked(command)
         report = json.loads(out)
         applied = [str(featgen), "predict", str(model), str(test), *label, "--json", "-q", *threads]
         scores = json.loads(clocked(applied)[0])
         chosen = dict.fromkeys(str(term.get("group", term["feature"])) for term in report["selected"])
         size = f"{report['n']:,} x {report['m']:,}"
-        show(name, seconds, peak, f"AUC {scores['auc']:.4f}, {scores['accuracy']:.2%} right; {size}; {', '.join(chosen)[:200]}")
+        show(
+            name,
+            seconds,
+            peak,
+            f"AUC {scores['auc']:.4f}, {scores['accuracy']:.2%} right; {size}; {', '.join(chosen)[:200]}",
+        )
     me = [sys.executable, str(HERE), "--threads", str(args.threads), "--peer", str(train), str(test)]
     out, seconds, peak = clocked(me)
     show("LightGBM, reading and training", seconds, peak, out.strip())
@@ -106,9 +142,22 @@ def reading(featgen: Path) -> None:
         labels = (values[:, :3].sum(1) > 0).astype(int)
         header = ",".join([*(f"x{k}" for k in range(50)), "y"])
         formats = ["%.6g"] * 50 + ["%d"]
-        np.savetxt(numbers, np.column_stack([values, labels]), delimiter=",", header=header, comments="", fmt=formats)
+        np.savetxt(
+            numbers, np.column_stack([values, labels]), delimiter=",", header=header, comments="", fmt=formats
+        )
     if not mixed.exists():
-        made = ["synth", "table", "--about", "clicks", "-o", str(WORK / "mixed"), "--rows", "300000", "--test-rows", "0"]
+        made = [
+            "synth",
+            "table",
+            "--about",
+            "clicks",
+            "-o",
+            str(WORK / "mixed"),
+            "--rows",
+            "300000",
+            "--test-rows",
+            "0",
+        ]
         subprocess.run([str(featgen), *made], check=True, stdout=subprocess.DEVNULL)
     # pandas has one thread whatever is said.
     peers = {"pandas": "read_csv(sys.argv[1])", "polars": "read_csv(sys.argv[1], infer_schema_length=10000)"}
@@ -120,18 +169,25 @@ def reading(featgen: Path) -> None:
             train = [str(featgen), "train", str(path), "--label", label, "--features", "1", "--json"]
             best = dict.fromkeys(["featgen", *peers], math.inf)
             for _ in range(3):
-                out = subprocess.run([*train, "--threads", str(threads)], check=True, capture_output=True).stdout
+                out = subprocess.run(
+                    [*train, "--threads", str(threads)], check=True, capture_output=True
+                ).stdout
                 best["featgen"] = min(best["featgen"], json.loads(out)["seconds"]["read"])
                 for name, call in peers.items():
                     command = [sys.executable, "-c", TIMER.format(name=name, call=call), str(path)]
                     out = subprocess.run(command, check=True, capture_output=True, env=limit).stdout
                     best[name] = min(best[name], float(out))
             for name, seconds in best.items():
-                print(f"  {name:<8} {threads} threads {seconds:8.2f} s {megabytes / seconds:8.0f} MB/s", flush=True)
+                print(
+                    f"  {name:<8} {threads} threads {seconds:8.2f} s {megabytes / seconds:8.0f} MB/s",
+                    flush=True,
+                )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", nargs="?", choices=["compare", "reading"], default="compare")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--memory", default="2GB")

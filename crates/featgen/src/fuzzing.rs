@@ -136,15 +136,6 @@ pub fn typed_table(bytes: &[u8], path: &Path) {
     assert_eq!(schema.rows, data.columns.rows() as u64);
 }
 
-/// The same in Arrow's format for streams.
-#[cfg(feature = "arrow")]
-pub fn arrow_stream(bytes: &[u8]) {
-    let reader = reader().label_column("y");
-    if let Ok(data) = reader.read_arrow_stream(bytes.to_vec(), "test") {
-        let _ = use_data(&data);
-    }
-}
-
 /// What is found out about the columns of a table must lead to the same inputs when it is read again, as a whole and in batches.
 fn read_again(reader: Reader, bytes: &[u8]) {
     let Ok(data) = Source::from_bytes(bytes).and_then(|source| reader.read_source(source)) else { return };

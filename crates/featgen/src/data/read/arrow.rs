@@ -1,5 +1,7 @@
 //! Parquet files and Arrow files (IPC): tables whose columns have types. They are read by batches.
 
+mod sizes;
+
 use std::cell::Cell;
 use std::fmt::Display;
 use std::fs::File;
@@ -84,7 +86,10 @@ impl Frames {
                 Place::Parquet(path) => {
                     ParquetRecordBatchReaderBuilder::try_new(file(path)?)?.schema().clone()
                 }
-                Place::Arrow(path) => FileReader::try_new(BufReader::new(file(path)?), None)?.schema(),
+                Place::Arrow(path) => {
+                    sizes::check(&mut file(path)?)?;
+                    FileReader::try_new(BufReader::new(file(path)?), None)?.schema()
+                }
                 Place::Stream(bytes) => StreamReader::try_new(Cursor::new(bytes), None)?.schema(),
             };
             Ok(schema
@@ -225,7 +230,7 @@ impl Frames {
     fn add(&mut self, batch: &RecordBatch, needed: &[usize], frame: &mut Frame) -> Result<()> {
         let Self { shape, context, .. } = self;
         let (rows, width, before) = (batch.num_rows(), frame.width, frame.numbers.len());
-        reserve(&mut frame.numbers, rows * width, &shape.header.file)?;
+        reserve(&mut frame.numbers, rows.saturating_mul(width), &shape.header.file)?;
         frame.numbers.resize(before + rows * width, 0.0);
         let (mut arrays, mut words) = (batch.columns().iter().zip(needed).peekable(), Vec::new());
         for (k, series) in frame.columns.iter_mut().enumerate() {
