@@ -22,6 +22,9 @@ const fn bits(digits: usize) -> i32 {
 pub(super) const WIDTH: usize = 32;
 pub(super) const PEOPLE: usize = 4;
 
+/// Bytes of genotypes that are searched together for what is missing.
+const WORD: usize = 8;
+
 /// Chunks whose digits stay in a near cache while several columns go by. Sums of a digit over so many people fit into 16 bits:
 /// each of 4 lanes of 32 people, with genotypes up to 2 and digits down to -128, adds 2 * 2 * -128 to the sum of a pair.
 pub(super) const BLOCK: usize = 16;
@@ -105,9 +108,9 @@ impl Fixed {
 
     /// The sum over the people who have the code of a missing genotype in the bytes of a column, where these are few.
     pub(super) fn sum_missing(&self, column: &[u8]) -> i128 {
-        let (whole, rest) = column.as_chunks::<WIDTH>();
-        let (numbers, _) = self.numbers.as_chunks::<{ PEOPLE * WIDTH }>();
-        let mut last = [0; WIDTH];
+        let (whole, rest) = column.as_chunks::<WORD>();
+        let (numbers, _) = self.numbers.as_chunks::<{ PEOPLE * WORD }>();
+        let mut last = [0; WORD];
         last[..rest.len()].copy_from_slice(rest);
         let after = numbers.get(whole.len()..).unwrap_or_default();
         few_missing(whole, numbers) + few_missing(&[last], after)
@@ -136,7 +139,11 @@ impl Fixed {
 fn digits_for(v: &[f64]) -> usize {
     let (most, sum) =
         v.iter().fold((0.0, 0.0), |(most, sum): (f64, f64), x| (most.max(x.abs()), sum + x.abs()));
-    // The sum itself may be rounded, and overflow; all digits are taken where nothing is certain.
+    // Of numbers whose sum overflows, and of the smallest of all, whose units are not in proportion to them, all digits are taken.
+    if !sum.is_finite() || most < f64::MIN_POSITIVE {
+        return DIGITS;
+    }
+    // The sum itself may be rounded.
     let needed = most / (sum * 0.999) * 2f64.powi(54);
     let enough = |digits: &usize| 2f64.powi(bits(*digits)) >= needed;
     (3..DIGITS).find(enough).unwrap_or(DIGITS)
@@ -163,19 +170,21 @@ pub(super) fn missing(word: u64) -> u64 {
     word & !(word >> 1) & 0x5555_5555_5555_5555
 }
 
-/// The sum of the numbers of those who are missing: where none of many people is, they are passed over together.
-#[multiversion(targets("x86_64+avx2"))]
-fn few_missing(bytes: &[[u8; WIDTH]], numbers: &[[i64; PEOPLE * WIDTH]]) -> i128 {
+/// The sum of the numbers of those who are missing. Words in which anybody is are listed first, and looked at afterwards: a branch at
+/// each of them would mostly be guessed wrong where some are missing.
+fn few_missing(words: &[[u8; WORD]], numbers: &[[i64; PEOPLE * WORD]]) -> i128 {
+    const AT_ONCE: usize = 256;
     let mut sum = 0;
-    for (bytes, numbers) in bytes.iter().zip(numbers) {
-        let words: [[u8; 8]; WIDTH / 8] = bytemuck::cast(*bytes);
-        let words = words.map(|word| missing(u64::from_le_bytes(word)));
-        if words.iter().fold(0, |any, word| any | word) == 0 {
-            continue;
+    for (words, numbers) in words.chunks(AT_ONCE).zip(numbers.chunks(AT_ONCE)) {
+        let (mut places, mut count) = ([0u8; AT_ONCE], 0);
+        for (place, word) in words.iter().enumerate() {
+            places[count] = place as u8;
+            count += usize::from(missing(u64::from_le_bytes(*word)) != 0);
         }
-        for (mut missing, numbers) in words.into_iter().zip(numbers.chunks_exact(8 * PEOPLE)) {
+        for place in places[..count].iter().map(|&place| usize::from(place)) {
+            let mut missing = missing(u64::from_le_bytes(words[place]));
             while missing != 0 {
-                sum += i128::from(numbers[missing.trailing_zeros() as usize / 2]);
+                sum += i128::from(numbers[place][missing.trailing_zeros() as usize / 2]);
                 missing &= missing - 1;
             }
         }
