@@ -2,7 +2,7 @@
 Parquet file.
 
     bench/run tables                              # a million rows
-    bench/run tables --rows 10000000              # 3 GB on disk
+    bench/run tables --rows 10000000              # 6 GB on disk
     bench/run tables --most-levels 10000          # ten times as many one-hot columns
     bench/run tables reading                      # CSV: featgen beside pandas and polars
 
