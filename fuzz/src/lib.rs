@@ -19,7 +19,8 @@ mod repair;
 pub mod run;
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use featgen::fuzzing;
 use featgen::space::TreeFormat;
@@ -34,12 +35,14 @@ pub struct Target {
 }
 
 /// All parsers.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 18] = [
     Target { name: "svmlight", run: svmlight },
     Target { name: "csv", run: csv },
     Target { name: "npy", run: npy },
     Target { name: "mtx", run: mtx },
     Target { name: "plink", run: plink },
+    Target { name: "parquet", run: parquet },
+    Target { name: "arrow", run: arrow },
     Target { name: "store", run: store },
     Target { name: "model", run: model },
     Target { name: "checkpoint", run: checkpoint },
@@ -78,6 +81,26 @@ pub fn plink(bytes: &[u8]) {
     fuzzing::plink(bytes);
 }
 
+/// A Parquet file.
+pub fn parquet(bytes: &[u8]) {
+    in_a_file("parquet", bytes, fuzzing::typed_table);
+}
+
+/// An Arrow file. (Streams come from the memory of Python alone.)
+pub fn arrow(bytes: &[u8]) {
+    in_a_file("arrow", bytes, fuzzing::typed_table);
+}
+
+/// Calls `act` with bytes, and with a file of this thread that it may write them to.
+fn in_a_file(name: &str, bytes: &[u8], act: impl Fn(&[u8], &Path)) {
+    thread_local! {
+        static FILES: RefCell<HashMap<String, PathBuf>> = RefCell::default();
+    }
+    FILES.with_borrow_mut(|files| {
+        act(bytes, files.entry(name.to_owned()).or_insert_with(|| run::scratch(name)))
+    });
+}
+
 /// A store as it is, with its checksums made right, and with its arrays where they would have to be.
 pub fn store(bytes: &[u8]) {
     fuzzing::store(bytes);
@@ -95,15 +118,9 @@ pub fn model(bytes: &[u8]) {
 
 /// A checkpoint with its checksum and the length of its header made right.
 pub fn checkpoint(bytes: &[u8]) {
-    thread_local! {
-        static FILE: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+    if let Some(repaired) = repair::checkpoint(bytes) {
+        in_a_file("checkpoint", &repaired, fuzzing::checkpoint);
     }
-    FILE.with_borrow_mut(|file| {
-        let path = file.get_or_insert_with(|| run::scratch("checkpoint"));
-        if let Some(repaired) = repair::checkpoint(bytes) {
-            fuzzing::checkpoint(&repaired, path);
-        }
-    });
 }
 
 /// Groups as lists.

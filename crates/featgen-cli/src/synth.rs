@@ -7,11 +7,11 @@ use featgen::Context;
 use featgen::data::Dataset;
 use featgen::data::store::Conversion;
 use featgen::files::write_whole;
-use featgen::synth::{DECIDING, Genome, Grouped, Linear, Outcome, People, Products, Set, Truth};
+use featgen::synth::{Genome, Grouped, Linear, Outcome, Products, Set, Table, TableFormat, Truth};
 
 use crate::args::{
     BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, SynthTableArgs,
-    ValueChoice,
+    TableChoice, ValueChoice,
 };
 use crate::convert;
 use crate::progress::Progress;
@@ -127,27 +127,37 @@ fn check_prefix(prefix: &Path) -> featgen::Result<()> {
 }
 
 fn table(args: &SynthTableArgs) -> anyhow::Result<u8> {
-    let &SynthTableArgs { rows, test_rows, seed, .. } = args;
+    let &SynthTableArgs { about, rows, test_rows, seed, format, .. } = args;
     let files = Files { prefix: &args.output, format: SynthFormat::Auto, test: test_rows > 0, groups: false };
-    let [train, test] = ["train.csv", "test.csv"].map(|name| files.named(name));
+    let (format, ending) = match format {
+        TableChoice::Csv => (TableFormat::Csv, "csv"),
+        TableChoice::Parquet => (TableFormat::Parquet, "parquet"),
+    };
+    let [train, test] = ["train", "test"].map(|set| files.named(&format!("{set}.{ending}")));
     check_prefix(files.prefix)?;
-    crate::check_outputs(
-        &[],
-        &[("the training set", &train), ("the test set", &test), ("the truth", &files.truth())],
-    )?;
-    let people = People { rows, test_rows, seed };
-    people.write(Set::Train, &train)?;
-    let mut command = format!("featgen train {} --label income", shown(&train));
+    let mut outputs = vec![("the training set", train.as_path()), ("the test set", test.as_path())];
+    outputs.truncate(1 + usize::from(files.test));
+    let truth = files.truth();
+    outputs.push(("the truth", &truth));
+    crate::check_outputs(&[], &outputs)?;
+    let table = Table { about: about.into(), rows, test_rows, seed };
+    let progress = Progress::new(None, &Context::new());
+    progress.doing("making the table");
+    table.write(Set::Train, &train, format)?;
+    let mut command = format!("featgen train {} --label {}", shown(&train), table.label());
     if files.test {
-        people.write(Set::Test, &test)?;
+        table.write(Set::Test, &test, format)?;
         command += &format!(" --test {}", shown(&test));
     }
-    write_whole(&files.truth(), |out| DECIDING.iter().try_for_each(|column| writeln!(out, "{column}")))?;
+    let deciding = table.deciding();
+    write_whole(&truth, |out| deciding.iter().try_for_each(|column| writeln!(out, "{column}")))?;
+    progress.finish();
+    let columns = deciding.iter().filter(|deciding| !deciding.contains(" & ")).count();
     let model = files.named("model.json");
     crate::print(|out| {
-        writeln!(out, "The {} deciding columns are in {}. Next:\n", DECIDING.len(), shown(&files.truth()))?;
-        writeln!(out, "  featgen inspect {} --label income", shown(&train))?;
-        writeln!(out, "  {command} --features {} -o {}", DECIDING.len(), shown(&model))
+        writeln!(out, "The {columns} deciding columns are in {}. Next:\n", shown(&truth))?;
+        writeln!(out, "  featgen inspect {} --label {}", shown(&train), table.label())?;
+        writeln!(out, "  {command} --features {columns} -o {}", shown(&model))
     })?;
     Ok(crate::SUCCESS)
 }

@@ -178,6 +178,54 @@ fn inspect_shows_what_columns_are() {
     );
 }
 
+/// What is left of a file that was compressed and not written to its end.
+fn cut_short(text: &str) -> Vec<u8> {
+    let mut bytes = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    bytes.truncate(bytes.len() - 20);
+    bytes
+}
+
+/// A Parquet file with any byte changed, cut short anywhere, or with a footer that claims anything: it is read, or one line says that it
+/// is damaged, also where its reader panics.
+#[test]
+fn damaged_parquet_is_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let made = ["synth", "table", "-o", "p", "--rows", "60", "--test-rows", "0", "--format", "parquet"];
+    featgen(path).args(made).assert().success();
+    let whole = fs::read(path.join("p.train.parquet")).unwrap();
+    let mut damaged = Vec::new();
+    for k in 0..80 {
+        let mut bytes = whole.clone();
+        let at = 4 + k * (whole.len() - 4) / 80;
+        bytes[at] ^= [0x01, 0x40, 0x80, 0xff][k % 4];
+        damaged.push(bytes);
+    }
+    for at in [0, 4, 8, 20, whole.len() / 2, whole.len() - 1, whole.len() - 8] {
+        damaged.push(whole[..at].to_vec());
+    }
+    for length in [u32::MAX, i32::MAX as u32, 1 << 30, 1, 0] {
+        let (mut bytes, end) = (whole.clone(), whole.len() - 8);
+        bytes[end..end + 4].copy_from_slice(&length.to_le_bytes());
+        damaged.push(bytes);
+    }
+    let mut refused = 0;
+    for (k, bytes) in damaged.iter().enumerate() {
+        fs::write(path.join("in"), bytes).unwrap();
+        let output = featgen(path).args(["inspect", "in", "--label", "income"]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            Some(0) => assert_eq!(said, "", "{k}"),
+            code => {
+                assert_eq!((code, said.lines().count()), (Some(1), 1), "{k}: {said}");
+                assert!(said.starts_with("in") && !said.contains("panicked"), "{k}: {said}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 30, "{refused}");
+}
+
 /// One line each, whatever is given.
 #[test]
 #[rustfmt::skip] // one case, one line
@@ -228,7 +276,31 @@ fn hostile_tables() {
         ("no levels", "a,y\nq,u\nq,v\n".into(), "--most-levels 0", 2, "error: --most-levels: must be at least 1"),
         ("sparse text with columns", "1 1:2\n-1 1:3\n".into(), "--ignore a", 2, "error: --"),
         ("cells of nothing but quotes", "a,b,y\n\"\"\"\",\"\",u\n\"\"\"\",2,v\n".into(), "", 0, ""),
+        ("a mark of the order of bytes", "\u{feff}a,b,y\n1,2,u\n3,4,v\n5,1,u\n".into(), "", 0, ""),
+        ("lines of Windows", "a,b,y\r\n1,2,u\r\n3,4,v\r\n5,1,u\r\n".into(), "", 0, ""),
+        ("lines of both kinds", "a,b,y\r\n1,2,u\n3,4,v\r\n5,1,u\n".into(), "", 0, ""),
+        ("lines of old Macintoshes", "a,b,y\r1,2,u\r3,4,v\r".into(), "", 1, "in:1:1: no column `y`; the columns are "),
+        ("quotes of two kinds", "\"a\",b,'y'\n1,\"2\",u\n3,4,v\n".into(), "", 1, "in:1:1: no column `y`; the columns are a, b, 'y'"),
+        ("quotes that are none", "a,b,y\n'p',2,u\n'q, r',4,v\n".into(), "", 1, "in:3:4: 4 cells where the header has 3"),
+        ("text after a quote", "a,b,y\n\"p\"x,2,u\n\"p\"x,4,v\nr,1,u\n".into(), "", 0, ""),
+        ("a cell of two lines", "a,b,y\n\"p\nq\",2,u\n\"p\nq\",4,v\nr,1,u\nr,2,v\n".into(), "", 0, ""),
+        ("decimal commas and points", "a;b;y\n1,5;2;u\n2.5;4;v\n3,25;1;u\n4.75;2;v\n".into(), "", 0, ""),
+        ("the same, asked for as numbers", "a;b;y\n1,5;2;u\n2.5;4;v\n3,25;1;u\n4.75;2;v\n".into(), "--number a", 1, "in:2:1: column 1 (`a`): `1,5` is not a number"),
+        ("decimal commas", "a;b;y\n1,5;2;u\n2,5;4;v\n3,25;1;u\n".into(), "", 0, ""),
+        ("one row", "a,b,y\n1,2,u\n".into(), "", 1, "in: all instances are of one class, u: two are needed"),
+        ("a column without values", "a,b,y\n,2,u\nNA,4,v\n?,1,u\n".into(), "", 0, ""),
+        ("nothing", "".into(), "", 1, "in: no instances"),
+        ("nothing but lines", "\n\n\n".into(), "", 1, "in: no instances"),
+        ("nothing but NUL bytes", vec![0; 100], "", 1, "in:1:1: no column `y`"),
+        ("UTF-16", b"\xff\xfea\0,\0y\0\n\0".to_vec(), "", 1, "in: text in UTF-16: convert it to UTF-8"),
+        ("text in row 1,000,001", (table("a", 1_000_000, |k| (k % 97).to_string()) + "1,oops,yes\n").into(), "", 1, "in:1000002:2: column 2 (`a`): `oops` is not a number, as 1000000 others of the column are"),
+        ("100,000 levels", table("a", 250_000, |k| format!("l{}", k % 100_000)).into(), "", 0, ""),
+        ("a name of a megabyte", format!("{level},y\n1,u\n2,v\n").into(), "", 0, ""),
+        ("a label of a megabyte", format!("a,y\n1,{level}\n2,v\n3,v\n").into(), "", 0, ""),
+        ("a comma at the end of every line", "a,y,\n1,u,\n2,v,\n3,u,\n".into(), "", 0, ""),
+        ("a compressed table cut short", cut_short(&many("")), "", 1, "in: the compressed data are damaged or incomplete"),
     ];
+    assert!(cases.len() >= 40);
     for (name, content, args, code, says) in cases {
         fs::write(path.join("in"), content).unwrap();
         let args = args.split(' ').filter(|arg| !arg.is_empty());

@@ -121,6 +121,21 @@ pub fn csv(bytes: &[u8]) {
     read_again(reader().label_column("y"), bytes);
 }
 
+/// A Parquet or Arrow file with labels in column `y`, in the file `path`.
+#[cfg(feature = "arrow")]
+pub fn typed_table(bytes: &[u8], path: &Path) {
+    std::fs::write(path, bytes).expect("a file");
+    let reader = reader().label_column("y");
+    let Ok(data) = reader.read(path) else { return };
+    let _ = use_data(&data);
+    let Some(recipe) = &data.recipe else { return };
+    let again = reader.clone().recipe(Some(recipe)).read(path).expect("read before");
+    assert_eq!(again.names, data.names);
+    assert_eq!(sums(&*again.columns), sums(&*data.columns));
+    let schema = reader.schema(path).expect("read before");
+    assert_eq!(schema.rows, data.columns.rows() as u64);
+}
+
 /// What is found out about the columns of a table must lead to the same inputs when it is read again, as a whole and in batches.
 fn read_again(reader: Reader, bytes: &[u8]) {
     let Ok(data) = Source::from_bytes(bytes).and_then(|source| reader.read_source(source)) else { return };

@@ -7,7 +7,7 @@ use featgen::data::read::Reader;
 use featgen::data::store::{Conversion, convert};
 use featgen::space::spec::Grouping;
 use featgen::space::{Inputs, SpaceSpec};
-use featgen::synth::{People, Set};
+use featgen::synth::{Set, Table, TableFormat};
 use featgen::table::{Impute, Kind, Options, Recipe};
 use featgen::{Dataset, Machine};
 
@@ -247,7 +247,7 @@ fn model(data: &Dataset) -> featgen::Model {
 
 fn people(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("people.csv");
-    People { rows: 1500, ..People::default() }.write(Set::Train, &path).unwrap();
+    Table { rows: 1500, ..Table::default() }.write(Set::Train, &path, TableFormat::Csv).unwrap();
     path
 }
 

@@ -29,7 +29,7 @@ pub(crate) use predict::{OutputKind, PredictArgs};
 pub(crate) use space::{GroupingArgs, SpaceArgs};
 pub(crate) use synth::{
     BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, SynthTableArgs,
-    ValueChoice,
+    TableChoice, ValueChoice,
 };
 pub(crate) use table::TableArgs;
 pub(crate) use train::TrainArgs;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use featgen::synth::Outcome;
+use featgen::synth::{About, Outcome};
 
 /// Make a data set from a seed, with a known solution.
 #[derive(Args)]
@@ -30,20 +30,28 @@ pub(crate) enum SynthKind {
     Table(SynthTableArgs),
 }
 
-/// A table with columns of all kinds: numbers, categories, yes and no, a date, and cells without a value.
+/// A table as people have them: columns of all kinds, and cells without a value.
 ///
-/// It has 15 columns about people that nobody is; seven of them decide on the last, `income`, which has two classes. The same seed
-/// makes the same table on every machine.
+/// `people` has 15 columns about people that nobody is; seven of them decide on the last, `income`. `clicks` has 40 columns, as logs
+/// of advertisements have them: 13 counts, 26 categories of 3 to a million levels, few of them frequent, and `click`, which nine of the
+/// columns and three crosses of two levels decide on. Outcomes have two classes. The same seed makes the same table on every machine.
 #[derive(Args)]
 #[command(after_help = "\
 Files:
-  PREFIX.train.csv  the table
+  PREFIX.train.csv  the table (.parquet with --format parquet)
   PREFIX.test.csv   more of the same
-  PREFIX.truth.txt  the columns that decide, one a line
+  PREFIX.truth.txt  the columns that decide, one a line, then the crosses
 
-Example:
-  featgen synth table -o people --rows 1000")]
+Files are written as they are made: they may be larger than memory.
+
+Examples:
+  featgen synth table -o people --rows 1000
+  featgen synth table --about clicks -o clicks --rows 1000000 --format parquet")]
 pub(crate) struct SynthTableArgs {
+    /// What the rows are about
+    #[arg(long, value_enum, default_value_t = AboutChoice::People)]
+    pub(crate) about: AboutChoice,
+
     /// What the names of the files begin with
     #[arg(short, long, value_name = "PREFIX")]
     pub(crate) output: PathBuf,
@@ -59,6 +67,35 @@ pub(crate) struct SynthTableArgs {
     /// What makes the random numbers differ
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
+
+    /// Kind of files
+    #[arg(long, value_enum, default_value_t = TableChoice::Csv)]
+    pub(crate) format: TableChoice,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum AboutChoice {
+    /// People and their income
+    People,
+    /// Advertisements and who clicks on them
+    Clicks,
+}
+
+impl From<AboutChoice> for About {
+    fn from(choice: AboutChoice) -> Self {
+        match choice {
+            AboutChoice::People => Self::People,
+            AboutChoice::Clicks => Self::Clicks,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum TableChoice {
+    /// Text with commas
+    Csv,
+    /// Parquet
+    Parquet,
 }
 
 /// Two classes apart by a linear rule on a few of many normal features.

@@ -1,8 +1,8 @@
 //! Data sets made from a seed: the same on every machine and for any number of threads.
 //!
 //! [`Linear`] and [`Grouped`] differ in what weights they draw; their values come from the same streams, one a column.
-//! [`Products`] are made by rows, for there features occur together. A [`Genome`] is written as it is made. [`People`] are a table with
-//! columns of all kinds.
+//! [`Products`] are made by rows, for there features occur together. A [`Genome`] and a [`Table`]
+//! are written as they are made.
 
 mod drawn;
 mod genome;
@@ -26,7 +26,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{OpenClosed01, StandardNormal};
 use rayon::prelude::*;
-pub use table::{DECIDING, People};
+pub use table::{About, Table, TableFormat};
 
 use crate::context::Context;
 use crate::data::{Columns, Dataset, Dense, Layout, Names, Sparse, Values};

@@ -12,8 +12,9 @@ pub struct Levels {
     text: String,
     ends: Vec<usize>,
     counts: Vec<u32>,
-    /// Codes plus 1 by hash, with free places (0) between them: at most half are taken.
-    places: Vec<u32>,
+    /// By hash, codes plus 1 and, above them, other bits of the hash, so that few texts are looked at in vain; with free places (0)
+    /// between them: at most half are taken.
+    places: Vec<u64>,
 }
 
 impl Levels {
@@ -49,37 +50,52 @@ impl Levels {
         if 2 * (self.len() + 1) > self.places.len() {
             self.grow();
         }
-        let place = self.place(text);
-        if let Some(code) = self.places[place].checked_sub(1) {
+        let hash = xxh3_64(text.as_bytes());
+        let (place, found) = self.place(text, hash);
+        if let Some(code) = found {
             let count = &mut self.counts[code as usize];
             *count = count.saturating_add(rows);
             return (code, false);
         }
         let code = self.len() as u32;
-        self.places[place] = code + 1;
+        self.places[place] = entry(code, hash);
         self.text.push_str(text);
         self.ends.push(self.text.len());
         self.counts.push(rows);
         (code, true)
     }
 
-    /// Where a text is, or would be put.
-    fn place(&self, text: &str) -> usize {
+    /// Where a text of that hash is, and its code, or where it would be put.
+    fn place(&self, text: &str, hash: u64) -> (usize, Option<u32>) {
         let mask = self.places.len() - 1;
-        let mut place = xxh3_64(text.as_bytes()) as usize & mask;
-        while self.places[place].checked_sub(1).is_some_and(|code| self.get(code) != text) {
+        let mut place = hash as usize & mask;
+        loop {
+            let there = self.places[place];
+            if there == 0 {
+                return (place, None);
+            }
+            let code = there as u32 - 1;
+            if there == entry(code, hash) && self.get(code) == text {
+                return (place, Some(code));
+            }
             place = (place + 1) & mask;
         }
-        place
     }
 
     fn grow(&mut self) {
         self.places = vec![0; (4 * (self.len() + 1)).next_power_of_two()];
         for code in 0..self.len() as u32 {
-            let place = self.place(self.get(code));
-            self.places[place] = code + 1;
+            let text = self.get(code);
+            let hash = xxh3_64(text.as_bytes());
+            let (place, _) = self.place(text, hash);
+            self.places[place] = entry(code, hash);
         }
     }
+}
+
+/// What stands for a code in the places of texts.
+fn entry(code: u32, hash: u64) -> u64 {
+    (hash >> 32 << 32) | (u64::from(code) + 1)
 }
 
 /// The cells of a column, row by row.

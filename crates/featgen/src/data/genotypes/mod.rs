@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::fixed::Fixed;
-use self::fixed::Sums;
+use self::fixed::{Sums, fetch_block};
 use self::people::{MISSING, NONE, ONE, People, TWO, dosage, twos};
 use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, ValuesView};
 use crate::error::{Error, Result};
@@ -151,6 +151,10 @@ impl<S: AsRef<[u8]> + Send + Sync> Genotypes<S> {
             for begin in Fixed::blocks(self.people.all()) {
                 for (k, (v, sums)) in v.iter().zip(sums.chunks_exact_mut(GROUP)).enumerate() {
                     for (position, [one, two]) in group.clone().zip(sums) {
+                        // Columns are far apart, and no processor guesses which one is next.
+                        if k == 0 && position + GROUP < self.variants.len() {
+                            fetch_block(self.column(position + GROUP), begin);
+                        }
                         let (column, exchanged) = (self.column(position), self.variants[position].exchanged);
                         v.add_block(column, begin, dosage(exchanged), one);
                         if k >= squared {

@@ -1,9 +1,14 @@
 //! Parquet files, Arrow files (IPC) and batches of Arrow: tables whose columns have types. They are read by batches.
 
+mod sizes;
+
+use std::cell::Cell;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::BufReader;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
+use std::sync::Once;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -16,13 +21,15 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rayon::prelude::*;
 
 use super::header::{Header, Label};
 use super::source::Source;
 use super::spellings::Spellings;
 use super::{number, quoted};
+use crate::context::Context;
 use crate::data::{Labels, Names};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, Result, reserve};
 use crate::table::cells::is_missing;
 use crate::table::{Ask, Frame, How, Impute, Options, Recipe, Series, Survey, Texts, Unit, asked};
 
@@ -42,24 +49,30 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 /// A table whose schema was read.
 pub(in crate::data) struct Frames {
     place: Place,
+    shape: Shape,
+    batches: Option<Batches>,
+    labels: Spellings,
+    context: Context,
+}
+
+/// What is known of the columns.
+struct Shape {
     header: Header,
     types: Vec<DataType>,
     /// Columns that are read, and whether as text whatever they are.
     plan: Vec<Option<bool>>,
-    batches: Option<Batches>,
     /// Rows that were read.
     rows: usize,
-    labels: Spellings,
 }
 
 impl Frames {
     /// Reads the schema of a file.
-    pub(super) fn open(source: &Source, parquet: bool, label: Label<'_>) -> Result<Self> {
+    pub(super) fn open(source: &Source, parquet: bool, label: Label<'_>, context: &Context) -> Result<Self> {
         let path = source.plain_file().ok_or_else(|| {
             source.error("a table of this kind must be a file, and not compressed as a whole")
         })?;
         let place = if parquet { Place::Parquet(path.to_owned()) } else { Place::Arrow(path.to_owned()) };
-        Self::at(place, source.name(), label)
+        Self::at(place, source.name(), label, context)
     }
 
     /// Takes batches from elsewhere.
@@ -67,17 +80,21 @@ impl Frames {
         batches: Box<dyn RecordBatchReader + Send>,
         name: &str,
         label: Label<'_>,
+        context: &Context,
     ) -> Result<Self> {
-        Self::at(Place::Given(Some(batches)), name, label)
+        Self::at(Place::Given(Some(batches)), name, label, context)
     }
 
-    fn at(place: Place, name: &str, label: Label<'_>) -> Result<Self> {
+    fn at(place: Place, name: &str, label: Label<'_>, context: &Context) -> Result<Self> {
         let fields: Vec<(String, DataType)> = guarded(name, || {
             let schema = match &place {
                 Place::Parquet(path) => {
                     ParquetRecordBatchReaderBuilder::try_new(file(path)?)?.schema().clone()
                 }
-                Place::Arrow(path) => FileReader::try_new(BufReader::new(file(path)?), None)?.schema(),
+                Place::Arrow(path) => {
+                    sizes::check(&mut file(path)?)?;
+                    FileReader::try_new(BufReader::new(file(path)?), None)?.schema()
+                }
                 Place::Given(batches) => given(batches.as_ref())?.schema(),
             };
             Ok(schema
@@ -89,46 +106,43 @@ impl Frames {
         let (names, types): (Vec<String>, Vec<DataType>) = fields.into_iter().unzip();
         let header = Header::of(name.to_owned(), names, label)?;
         let plan = vec![None; types.len()];
-        Ok(Self { place, header, types, plan, batches: None, rows: 0, labels: Spellings::default() })
+        let shape = Shape { header, types, plan, rows: 0 };
+        Ok(Self { place, shape, batches: None, labels: Spellings::default(), context: context.clone() })
     }
 
     pub(super) fn file(&self) -> &str {
-        &self.header.file
+        &self.shape.header.file
     }
 
     pub(super) fn names(&self) -> &[String] {
-        &self.header.names
+        &self.shape.header.names
     }
 
     pub(super) fn outcome(&self) -> Vec<usize> {
-        self.header.outcome().collect()
+        self.shape.header.outcome().collect()
     }
 
     pub(super) fn input_names(&self, names: Vec<String>) -> Names {
-        self.header.beside_label(names)
+        self.shape.header.beside_label(names)
     }
 
     /// What users want, and what types of columns say where users say nothing: numbers of a dictionary are names of categories.
     pub(super) fn options(&self, options: &Options) -> Result<Options> {
-        let asked = asked(options, &self.header.names)?;
-        let is_category =
-            |k: &usize| asked[*k].is_none() && !self.header.is_outcome(*k) && self.names_numbers(*k);
+        let Shape { header, types, .. } = &self.shape;
+        let asked = asked(options, &header.names)?;
+        let names_numbers = |k: usize| matches!(&types[k], DataType::Dictionary(_, of) if !of.is_string());
+        let is_category = |k: &usize| asked[*k].is_none() && !header.is_outcome(*k) && names_numbers(*k);
         let mut options = options.clone();
-        let categories = (0..self.types.len()).filter(is_category).map(|k| self.header.names[k].clone());
-        options.category.extend(categories);
+        options.category.extend((0..types.len()).filter(is_category).map(|k| header.names[k].clone()));
         Ok(options)
-    }
-
-    fn names_numbers(&self, k: usize) -> bool {
-        matches!(&self.types[k], DataType::Dictionary(_, values) if !values.is_string())
     }
 
     /// Reads all columns as what they are, but those that users want otherwise.
     fn ask(&mut self, options: &Options) -> Result<()> {
-        let asked = asked(options, &self.header.names)?;
+        let asked = asked(options, &self.shape.header.names)?;
         for (k, ask) in asked.into_iter().enumerate() {
-            self.plan[k] = match ask {
-                _ if self.header.is_outcome(k) => None,
+            self.shape.plan[k] = match ask {
+                _ if self.shape.header.is_outcome(k) => None,
                 Some(Ask::Ignore | Ask::Id) => None,
                 ask => Some(ask == Some(Ask::Category)),
             };
@@ -146,14 +160,7 @@ impl Frames {
 
     /// All rows of the columns that are read, and their labels.
     pub(super) fn read_all(&mut self) -> Result<(Frame, Option<Labels>)> {
-        let mut whole: Option<Frame> = None;
-        while let Some(frame) = self.next(usize::MAX)? {
-            match &mut whole {
-                Some(whole) => whole.append(&frame, &self.header.file)?,
-                None => whole = Some(frame),
-            }
-        }
-        let whole = whole.ok_or_else(|| self.header.no_rows())?;
+        let whole = self.next(usize::MAX)?.ok_or_else(|| self.shape.header.no_rows())?;
         Ok((whole, self.take_labels()))
     }
 
@@ -164,15 +171,15 @@ impl Frames {
         while let Some(frame) = self.next(size)? {
             survey.add(&frame);
         }
-        if survey.rows == 0 { Err(self.header.no_rows()) } else { Ok(survey) }
+        if survey.rows == 0 { Err(self.shape.header.no_rows()) } else { Ok(survey) }
     }
 
     /// From now on reads the columns of a recipe, and of them only those that are wanted.
     pub(super) fn follow(&mut self, recipe: &Recipe, wanted: impl Fn(&str) -> bool) {
-        let places = self.header.places();
+        let places = self.shape.header.places();
         for column in recipe.columns().iter().filter(|column| wanted(&column.column)) {
             if let Some(&k) = places.get(&column.column) {
-                self.plan[k] = Some(matches!(column.how, How::Category(_)));
+                self.shape.plan[k] = Some(matches!(column.how, How::Category(_)));
             }
         }
     }
@@ -184,40 +191,41 @@ impl Frames {
                 let labels = self.take_labels();
                 Ok(Some((frame, labels)))
             }
-            None if self.rows == 0 => Err(self.header.no_rows()),
+            None if self.shape.rows == 0 => Err(self.shape.header.no_rows()),
             None => Ok(None),
         }
     }
 
     fn take_labels(&mut self) -> Option<Labels> {
-        self.header.label.map(|_| self.labels.take(&self.header.file))
+        self.shape.header.label.map(|_| self.labels.take(&self.shape.header.file))
     }
 
     /// The columns that must be read, in order.
     fn needed(&self) -> Vec<usize> {
-        (0..self.plan.len()).filter(|&k| self.plan[k].is_some() || self.header.is_outcome(k)).collect()
+        (0..self.shape.plan.len())
+            .filter(|&k| self.shape.plan[k].is_some() || self.shape.header.is_outcome(k))
+            .collect()
     }
 
+    /// The next rows, of about `most` cells; `None` at the end.
     fn next(&mut self, most: usize) -> Result<Option<Frame>> {
         let needed = self.needed();
         if self.batches.is_none() {
             self.batches = Some(self.begin(&needed, most)?);
         }
-        loop {
+        let mut frame = self.shape.empty()?;
+        while frame.rows.saturating_mul(needed.len().max(1)) < most {
             let batches = self.batches.as_mut().expect("just begun");
-            let Some(batch) = guarded(&self.header.file, || batches.next().transpose())? else {
-                return Ok(None);
-            };
-            if batch.num_rows() > 0 {
-                return self.frame(&batch, &needed).map(Some);
-            }
+            let Some(batch) = guarded(&self.shape.header.file, || batches.next().transpose())? else { break };
+            self.add(&batch, &needed, &mut frame)?;
         }
+        Ok((frame.rows > 0).then_some(frame))
     }
 
     fn begin(&mut self, needed: &[usize], most: usize) -> Result<Batches> {
         const ROWS: usize = 1 << 13;
         let rows = (most / needed.len().max(1)).clamp(1, ROWS);
-        guarded(&self.header.file, || {
+        guarded(&self.shape.header.file, || {
             Ok(match &mut self.place {
                 Place::Parquet(path) => {
                     let builder = ParquetRecordBatchReaderBuilder::try_new(file(path)?)?;
@@ -235,75 +243,121 @@ impl Frames {
         })
     }
 
-    /// A batch of the columns `needed` as rows of the table.
-    fn frame(&mut self, batch: &RecordBatch, needed: &[usize]) -> Result<Frame> {
-        let rows = batch.num_rows();
-        let mut columns = vec![Series::Unread; self.plan.len()];
-        let mut numbers: Vec<Vec<f64>> = Vec::new();
-        for (array, &k) in batch.columns().iter().zip(needed) {
-            let Some(as_text) = self.plan[k] else { continue };
-            columns[k] = match self.cells(k, array, as_text)? {
-                Cells::Numbers(values, unit) => {
-                    numbers.push(values);
-                    Series::Numbers(numbers.len() - 1, unit)
+    /// Adds the rows of a batch of the columns `needed`.
+    fn add(&mut self, batch: &RecordBatch, needed: &[usize], frame: &mut Frame) -> Result<()> {
+        let Self { shape, context, .. } = self;
+        let (rows, width, before) = (batch.num_rows(), frame.width, frame.numbers.len());
+        reserve(&mut frame.numbers, rows.saturating_mul(width), &shape.header.file)?;
+        frame.numbers.resize(before + rows * width, 0.0);
+        let (mut arrays, mut words) = (batch.columns().iter().zip(needed).peekable(), Vec::new());
+        for (k, series) in frame.columns.iter_mut().enumerate() {
+            let Some((array, _)) = arrays.next_if(|(_, own)| **own == k) else { continue };
+            match series {
+                Series::Unread => {}
+                Series::Texts(texts) => words.push((k, array, texts)),
+                Series::Numbers(place, _) => {
+                    let to = frame.numbers[before..].iter_mut().skip(*place).step_by(width);
+                    to.zip(shape.numbers(k, array)?).for_each(|(to, x)| *to = x);
                 }
-                Cells::Texts(texts) => Series::Texts(texts),
-            };
-        }
-        self.read_outcome(batch, needed)?;
-        let width = numbers.len();
-        let mut by_rows = vec![0.0; rows * width];
-        for (place, values) in numbers.iter().enumerate() {
-            by_rows.iter_mut().skip(place).step_by(width.max(1)).zip(values).for_each(|(to, x)| *to = *x);
-        }
-        self.rows += rows;
-        Ok(Frame { names: self.header.names.clone(), columns, rows, width, numbers: by_rows })
-    }
-
-    /// The cells of a column.
-    fn cells(&self, k: usize, array: &dyn Array, as_text: bool) -> Result<Cells> {
-        if let Some(strings) = strings(array) {
-            return self.texts(k, strings.into_iter());
-        }
-        let (values, unit) = numbers(array).ok_or_else(|| self.unsupported(k))?;
-        if let Some(row) = values.iter().position(|x| x.is_infinite()) {
-            let reason = format!(
-                "row {}, {}: {} is not a finite number",
-                self.rows + row + 1,
-                self.header.column(k),
-                values[row]
-            );
-            return Err(Error::input(self.file(), reason));
-        }
-        if !as_text {
-            return Ok(Cells::Numbers(values, unit));
-        }
-        let shown = |x: f64| match unit {
-            Unit::Truth => if x == 1.0 { "true" } else { "false" }.to_owned(),
-            Unit::Plain | Unit::Days => x.to_string(),
-        };
-        self.texts(k, values.into_iter().map(|x| (!x.is_nan()).then(|| shown(x))))
-    }
-
-    fn texts<S: AsRef<str>>(&self, k: usize, strings: impl Iterator<Item = Option<S>>) -> Result<Cells> {
-        let mut texts = Texts::default();
-        for (row, text) in strings.enumerate() {
-            let text = text.as_ref().map(|text| text.as_ref().trim());
-            match text.filter(|text| !is_missing(text.as_bytes())) {
-                Some(text) if text.contains('\0') => {
-                    let reason = format!(
-                        "row {}, {}: {} is not text",
-                        self.rows + row + 1,
-                        self.header.column(k),
-                        quoted(text.as_bytes())
-                    );
-                    return Err(Error::input(self.file(), reason));
-                }
-                Some(text) => _ = texts.push(text),
-                None => texts.push_missing(),
             }
         }
-        Ok(Cells::Texts(texts))
+        // Words take most of the time: many columns of them at a time. What is wrong with the first of them is said.
+        let shape = &*shape;
+        let added: Vec<Result<()>> = context.run(|| {
+            let columns = words.into_par_iter().with_max_len(1);
+            columns.map(|(k, array, texts)| shape.add_texts(k, array, texts)).collect()
+        })?;
+        added.into_iter().collect::<Result<()>>()?;
+        self.read_outcome(batch, needed)?;
+        self.shape.rows += rows;
+        frame.rows += rows;
+        Ok(())
+    }
+
+    /// Reads the labels of a batch.
+    fn read_outcome(&mut self, batch: &RecordBatch, needed: &[usize]) -> Result<()> {
+        let Some(k) = self.shape.header.label else { return Ok(()) };
+        let array = |k: usize| needed.iter().position(|&own| own == k).map(|at| &*batch.columns()[at]);
+        let mut events: Option<Vec<String>> = None;
+        if let Some(event) = self.shape.header.event {
+            let texts = events.insert(Vec::with_capacity(batch.num_rows()));
+            let read = array(event).and_then(|array| {
+                each_text(array, &mut |_, text| {
+                    texts.push(text.unwrap_or_default().to_owned());
+                    Ok(())
+                })
+            });
+            read.unwrap_or_else(|| Err(self.shape.unsupported(event)))?;
+        }
+        let (header, labels, before) = (&self.shape.header, &mut self.labels, self.shape.rows);
+        let read = array(k).and_then(|array| {
+            each_text(array, &mut |row, label| {
+                let line = (before + row + 1) as u64;
+                let event = events.as_ref().map(|events| events[row].as_bytes());
+                let read = header.resolve(label.unwrap_or_default().trim(), event, line, labels);
+                read.map_err(|(_, reason)| {
+                    Error::input(header.file.as_str(), format!("row {line}, {reason}"))
+                })
+            })
+        });
+        read.unwrap_or_else(|| Err(self.shape.unsupported(k)))
+    }
+}
+
+impl Shape {
+    /// A table without rows, of the columns that are read.
+    fn empty(&self) -> Result<Frame> {
+        let mut width = 0;
+        let series = |k: usize| match self.plan[k] {
+            None => Ok(Series::Unread),
+            Some(true) => Ok(Series::Texts(Texts::default())),
+            Some(false) if is_text(&self.types[k]) => Ok(Series::Texts(Texts::default())),
+            Some(false) => {
+                width += 1;
+                let unit = unit(&self.types[k]).ok_or_else(|| self.unsupported(k))?;
+                Ok(Series::Numbers(width - 1, unit))
+            }
+        };
+        let columns = (0..self.plan.len()).map(series).collect::<Result<Vec<_>>>()?;
+        Ok(Frame::empty(self.header.names.clone(), columns))
+    }
+
+    /// The numbers of a column, which must be finite where they are there.
+    fn numbers(&self, k: usize, array: &dyn Array) -> Result<Vec<f64>> {
+        let values = numbers(array).ok_or_else(|| self.unsupported(k))?;
+        match values.iter().position(|x| x.is_infinite()) {
+            Some(row) => Err(self.wrong(k, row, format_args!("{} is not a finite number", values[row]))),
+            None => Ok(values),
+        }
+    }
+
+    /// Adds the cells of a column as text.
+    fn add_texts(&self, k: usize, array: &dyn Array, texts: &mut Texts) -> Result<()> {
+        // As they are checked and shown where they are numbers.
+        if unit(&self.types[k]).is_some() {
+            self.numbers(k, array)?;
+        }
+        // Few of a batch are different: they are told apart near the processor before all are.
+        let mut own = Texts::default();
+        let read = each_text(array, &mut |row, text| {
+            match text.map(str::trim).filter(|text| !is_missing(text.as_bytes())) {
+                Some(text) if text.contains('\0') => {
+                    return Err(self.wrong(k, row, format_args!("{} is not text", quoted(text.as_bytes()))));
+                }
+                Some(text) => _ = own.push(text),
+                None => own.push_missing(),
+            }
+            Ok(())
+        });
+        read.unwrap_or_else(|| Err(self.unsupported(k)))?;
+        texts.append(&own);
+        Ok(())
+    }
+
+    /// What is wrong with a cell of a batch that follows the rows before.
+    fn wrong(&self, k: usize, row: usize, what: impl Display) -> Error {
+        let reason = format!("row {}, {}: {what}", self.rows + row + 1, self.header.column(k));
+        Error::input(self.header.file.as_str(), reason)
     }
 
     fn unsupported(&self, k: usize) -> Error {
@@ -312,49 +366,11 @@ impl Frames {
             self.header.column(k),
             self.types[k]
         );
-        Error::input(self.file(), Reason::from(reason).parameter("ignore").words(" leaves it out"))
+        Error::input(
+            self.header.file.as_str(),
+            Reason::from(reason).parameter("ignore").words(" leaves it out"),
+        )
     }
-
-    /// Reads the labels of a batch.
-    fn read_outcome(&mut self, batch: &RecordBatch, needed: &[usize]) -> Result<()> {
-        let texts_of = |k: usize| {
-            let array = &batch.columns()[needed.iter().position(|&own| own == k)?];
-            let owned = |texts: Vec<Option<&str>>| {
-                texts.into_iter().map(|text| text.map(str::to_owned)).collect::<Vec<_>>()
-            };
-            strings(array).map(owned).or_else(|| {
-                let (values, unit) = numbers(array)?;
-                let text = |x: f64| if unit == Unit::Truth { (x == 1.0).to_string() } else { x.to_string() };
-                Some(values.into_iter().map(|x| (!x.is_nan()).then(|| text(x))).collect())
-            })
-        };
-        let Some(k) = self.header.label else { return Ok(()) };
-        let labels = texts_of(k).ok_or_else(|| self.unsupported(k))?;
-        let events = match self.header.event {
-            Some(event) => Some(texts_of(event).ok_or_else(|| self.unsupported(event))?),
-            None => None,
-        };
-        for (row, label) in labels.iter().enumerate() {
-            let line = (self.rows + row + 1) as u64;
-            let event = events.as_ref().map(|events| events[row].as_deref().unwrap_or_default().as_bytes());
-            let read = self.header.resolve(
-                label.as_deref().unwrap_or_default().trim(),
-                event,
-                line,
-                &mut self.labels,
-            );
-            read.map_err(|(_, reason)| {
-                Error::input(self.header.file.as_str(), format!("row {line}, {reason}"))
-            })?;
-        }
-        Ok(())
-    }
-}
-
-/// The cells of a column, of some rows.
-enum Cells {
-    Numbers(Vec<f64>, Unit),
-    Texts(Texts),
 }
 
 /// Batches that can be had once.
@@ -371,32 +387,83 @@ fn guarded<T>(name: &str, act: impl FnOnce() -> Result<T, ArrowError>) -> Result
     let damaged = |why: String| {
         Error::input(name, format!("the table is damaged, or of a kind that is not read ({why})"))
     };
-    match catch_unwind(AssertUnwindSafe(act)) {
-        Ok(Ok(done)) => Ok(done),
-        Ok(Err(ArrowError::IoError(_, error))) if error.raw_os_error().is_some() => {
+    match quietly(act) {
+        Some(Ok(done)) => Ok(done),
+        Some(Err(ArrowError::IoError(_, error))) if error.raw_os_error().is_some() => {
             Err(Error::io(name, error))
         }
-        Ok(Err(error)) => Err(damaged(error.to_string().lines().next().unwrap_or_default().to_owned())),
-        Err(_) => Err(damaged("its reader gave up".to_owned())),
+        Some(Err(error)) => Err(damaged(error.to_string().lines().next().unwrap_or_default().to_owned())),
+        None => Err(damaged("its reader gave up".to_owned())),
     }
 }
 
-/// All texts of an array, if it holds text, plain or by numbers of a dictionary.
-fn strings(array: &dyn Array) -> Option<Vec<Option<&str>>> {
+/// What `act` makes; `None` if it panics. Nothing is printed then: the process has a hook that prints the panics of all threads, and
+/// the first call puts one before it that keeps those of such calls to itself.
+fn quietly<T>(act: impl FnOnce() -> T) -> Option<T> {
+    thread_local! {
+        static QUIET: Cell<bool> = const { Cell::new(false) };
+    }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(act));
+    QUIET.set(false);
+    done.ok()
+}
+
+/// Whether a column holds text, plain or by numbers of a dictionary.
+fn is_text(of: &DataType) -> bool {
+    match of {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+/// Calls `each` with every row of an array of text, truths or numbers; `None` if it holds none of these.
+fn each_text(
+    array: &dyn Array,
+    each: &mut dyn FnMut(usize, Option<&str>) -> Result<()>,
+) -> Option<Result<()>> {
     Some(match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().collect(),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
-        DataType::Utf8View => array.as_string_view().iter().collect(),
-        DataType::Dictionary(_, _) => {
-            let values = strings(array.as_any_dictionary().values().as_ref())?;
-            by_dictionary(array, &values, None)
+        DataType::Utf8 => all(array.as_string::<i32>().iter(), each),
+        DataType::LargeUtf8 => all(array.as_string::<i64>().iter(), each),
+        DataType::Utf8View => all(array.as_string_view().iter(), each),
+        DataType::Dictionary(_, of) if is_text(of) => {
+            let mut values = Vec::new();
+            let read = each_text(array.as_any_dictionary().values().as_ref(), &mut |_, text| {
+                values.push(text.map(str::to_owned));
+                Ok(())
+            })?;
+            let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
+            read.and_then(|()| all(by_dictionary(array, &values, None).into_iter(), each))
         }
-        _ => return None,
+        of => {
+            let truths = unit(of)? == Unit::Truth;
+            let shown = |x: f64| if truths { (x == 1.0).to_string() } else { x.to_string() };
+            let texts = numbers(array)?.into_iter().map(|x| (!x.is_nan()).then(|| shown(x)));
+            texts.enumerate().try_for_each(|(row, text)| each(row, text.as_deref()))
+        }
     })
+}
+
+fn all<'a>(
+    texts: impl Iterator<Item = Option<&'a str>>,
+    each: &mut dyn FnMut(usize, Option<&str>) -> Result<()>,
+) -> Result<()> {
+    texts.enumerate().try_for_each(|(row, text)| each(row, text))
 }
 
 /// For each row of a dictionary array its value, of these, or what stands for none.
 fn by_dictionary<T: Copy>(array: &dyn Array, values: &[T], none: T) -> Vec<T> {
+    // Where there are no values, no key can be looked up.
     if values.is_empty() {
         return vec![none; array.len()];
     }
@@ -405,12 +472,24 @@ fn by_dictionary<T: Copy>(array: &dyn Array, values: &[T], none: T) -> Vec<T> {
     keys.into_iter().enumerate().map(value).collect()
 }
 
-/// All numbers of an array, if they are such, and what they stand for; what is null is not a number.
-fn numbers(array: &dyn Array) -> Option<(Vec<f64>, Unit)> {
+/// What the numbers of a type stand for; `None` if it is not one of numbers.
+fn unit(of: &DataType) -> Option<Unit> {
+    match of {
+        DataType::Boolean => Some(Unit::Truth),
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => Some(Unit::Days),
+        DataType::Null | DataType::Decimal128(..) => Some(Unit::Plain),
+        of if of.is_integer() || of.is_floating() => Some(Unit::Plain),
+        DataType::Dictionary(_, values) => unit(values),
+        _ => None,
+    }
+}
+
+/// All numbers of an array, if they are such; what is null is not a number.
+fn numbers(array: &dyn Array) -> Option<Vec<f64>> {
     fn of<T: ArrowPrimitiveType>(array: &dyn Array, number: impl Fn(T::Native) -> f64) -> Vec<f64> {
         array.as_primitive::<T>().iter().map(|x| x.map_or(f64::NAN, &number)).collect()
     }
-    let plain = match array.data_type() {
+    Some(match array.data_type() {
         DataType::Int8 => of::<Int8Type>(array, f64::from),
         DataType::Int16 => of::<Int16Type>(array, f64::from),
         DataType::Int32 => of::<Int32Type>(array, f64::from),
@@ -431,33 +510,22 @@ fn numbers(array: &dyn Array) -> Option<(Vec<f64>, Unit)> {
             (0..array.len()).map(|row| if array.is_null(row) { f64::NAN } else { number(row) }).collect()
         }
         DataType::Dictionary(_, _) => {
-            let (values, unit) = numbers(array.as_any_dictionary().values().as_ref())?;
-            return Some((by_dictionary(array, &values, f64::NAN), unit));
+            let values = numbers(array.as_any_dictionary().values().as_ref())?;
+            by_dictionary(array, &values, f64::NAN)
         }
-        DataType::Boolean => {
-            let truths = array.as_boolean().iter().map(|x| x.map_or(f64::NAN, f64::from));
-            return Some((truths.collect(), Unit::Truth));
+        DataType::Boolean => array.as_boolean().iter().map(|x| x.map_or(f64::NAN, f64::from)).collect(),
+        DataType::Date32 => of::<Date32Type>(array, f64::from),
+        DataType::Date64 => of::<Date64Type>(array, |x| x as f64 / (1e3 * DAY)),
+        DataType::Timestamp(TimeUnit::Second, _) => of::<TimestampSecondType>(array, |x| x as f64 / DAY),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            of::<TimestampMillisecondType>(array, |x| x as f64 / (1e3 * DAY))
         }
-        dates => {
-            let days = match dates {
-                DataType::Date32 => of::<Date32Type>(array, f64::from),
-                DataType::Date64 => of::<Date64Type>(array, |x| x as f64 / (1e3 * DAY)),
-                DataType::Timestamp(TimeUnit::Second, _) => {
-                    of::<TimestampSecondType>(array, |x| x as f64 / DAY)
-                }
-                DataType::Timestamp(TimeUnit::Millisecond, _) => {
-                    of::<TimestampMillisecondType>(array, |x| x as f64 / (1e3 * DAY))
-                }
-                DataType::Timestamp(TimeUnit::Microsecond, _) => {
-                    of::<TimestampMicrosecondType>(array, |x| x as f64 / (1e6 * DAY))
-                }
-                DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-                    of::<TimestampNanosecondType>(array, |x| x as f64 / (1e9 * DAY))
-                }
-                _ => return None,
-            };
-            return Some((days, Unit::Days));
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of::<TimestampMicrosecondType>(array, |x| x as f64 / (1e6 * DAY))
         }
-    };
-    Some((plain, Unit::Plain))
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            of::<TimestampNanosecondType>(array, |x| x as f64 / (1e9 * DAY))
+        }
+        _ => return None,
+    })
 }

@@ -253,7 +253,8 @@ impl Batches {
             }
             Rows::Frames(mut frames, recipe) => {
                 frames.follow(&recipe, |_| true);
-                while let Some((mut frame, labels)) = frames.read(size, false)? {
+                // Cells are held as they were read, with every different text, beside what becomes of them.
+                while let Some((mut frame, labels)) = frames.read(size / 2, false)? {
                     let part = match recipe.encode(&mut frame, &name)?.columns {
                         Inputs::Sparse(sparse) => Part::Sparse(sparse),
                         Inputs::Dense(dense) => Part::Dense(Box::new(dense)),

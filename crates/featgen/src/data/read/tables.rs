@@ -83,7 +83,7 @@ impl Reader {
             Format::Csv { delimiter } => Some(Open::Csv(Box::new(self.open_frames(source, delimiter)?))),
             #[cfg(feature = "arrow")]
             Format::Parquet | Format::Arrow => {
-                let frames = super::arrow::Frames::open(&source, format == Format::Parquet, self.label()?)?;
+                let frames = self.open_arrow(&source, format)?;
                 Some(Open::Arrow(Box::new(frames)))
             }
             #[cfg(not(feature = "arrow"))]
@@ -97,12 +97,17 @@ impl Reader {
     /// Reads a table of a format that says what its columns are.
     #[cfg(feature = "arrow")]
     pub(super) fn read_arrow(&self, source: Source, format: Format) -> Result<Table> {
-        self.table_of(super::arrow::Frames::open(&source, format == Format::Parquet, self.label()?)?)
+        self.table_of(self.open_arrow(&source, format)?)
     }
 
     #[cfg(not(feature = "arrow"))]
     pub(super) fn read_arrow(&self, source: Source, format: Format) -> Result<Table> {
         self.open_table(source, format).map(|_| unreachable!("refused when it is opened"))
+    }
+
+    #[cfg(feature = "arrow")]
+    fn open_arrow(&self, source: &Source, format: Format) -> Result<super::arrow::Frames> {
+        super::arrow::Frames::open(source, format == Format::Parquet, self.label()?, &self.context)
     }
 
     /// Reads a table that is in memory, or comes from elsewhere, by batches; `name` is for messages.
@@ -112,7 +117,8 @@ impl Reader {
         batches: Box<dyn arrow_array::RecordBatchReader + Send>,
         name: &str,
     ) -> Result<Dataset> {
-        let table = self.table_of(super::arrow::Frames::given(batches, name, self.label()?)?)?;
+        let table =
+            self.table_of(super::arrow::Frames::given(batches, name, self.label()?, &self.context)?)?;
         let Table { columns, labels, names, recipe, notes } = table;
         let (labels, names) = (labels.unwrap_or_default(), names.unwrap_or_default());
         Ok(Dataset { columns, labels, names, source: name.to_owned(), recipe, notes, genotypes: None })
@@ -248,8 +254,7 @@ impl Reader {
             Format::Csv { delimiter } => self.survey_csv(source, delimiter),
             #[cfg(feature = "arrow")]
             format @ (Format::Parquet | Format::Arrow) => {
-                let mut frames =
-                    super::arrow::Frames::open(&source, format == Format::Parquet, self.label()?)?;
+                let mut frames = self.open_arrow(&source, format)?;
                 let options = frames.options(&self.table)?;
                 Schema::new(&frames.survey(&options, self.chunk)?, &options, &frames.outcome())
             }
