@@ -260,7 +260,7 @@ mod tests {
         let flat = curve(1.0, &[(1, [0.5; 4]), (2, [0.78, 0.84, 0.8, 0.82]), (4, [0.8, 0.86, 0.78, 0.84])]);
         assert!((flat.points[2].mean - 0.82).abs() < 1e-12);
         assert!((flat.points[2].se - (0.004f64 / 3.0 / 4.0).sqrt()).abs() < 1e-12);
-        let other = curve(2.0, &[(1, [0.6; 4]), (2, [0.81; 4])]);
+        let other = curve(2.0, &[(1, [0.6; 4]), (2, [0.805; 4])]);
         let (best, chosen) = choose(&[flat.clone(), other.clone()], |x| x);
         assert_eq!((best, chosen), (At { curve: 0, point: 2 }, At { curve: 0, point: 1 }));
         // Of as many features the better; and where less is better, the other way round.
