@@ -360,14 +360,15 @@ pub(crate) fn square_dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v:
     (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
-/// What four columns add up to, as [`add_moments`] adds it row by row.
+/// What four columns add up to, as [`add_moments`] adds it row by row, over the rows of positive weight.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn moments4<T: Number>(
     [a, b, c, d]: [&[T]; 4],
     weights: &[f64],
 ) -> ([f64; 4], [f64; 4], [u32; 4], [f64; 4]) {
     let (mut sums, mut squares, mut nonzeros, mut largest) = ([0.0; 4], [0.0; 4], [0; 4], [0.0; 4]);
-    for ((((&weight, &a), &b), &c), &d) in weights.iter().zip(a).zip(b).zip(c).zip(d) {
+    let rows = weights.iter().zip(a).zip(b).zip(c).zip(d);
+    for ((((&weight, &a), &b), &c), &d) in rows.filter(|((((weight, _), _), _), _)| **weight > 0.0) {
         let x: [f64; 4] = [a, b, c, d].map(Number::wide);
         for k in 0..4 {
             sums[k] += weight * x[k];

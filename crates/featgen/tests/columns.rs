@@ -214,18 +214,21 @@ fn same_gains(storage: &dyn Columns, expected: &Example, whole: &[Vec<u64>]) -> 
 }
 
 fn same_moments(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseError> {
-    let weights: Vec<f64> = expected.v[..expected.rows].iter().map(|v| v.abs()).collect();
+    // Who counts for nothing is not counted.
+    let mut weights: Vec<f64> = expected.v[..expected.rows].iter().map(|v| v.abs()).collect();
+    weights.iter_mut().step_by(3).for_each(|weight| *weight = 0.0);
     let range = storage.len() / 3..storage.len();
     let moments = storage.moments(range.clone(), &weights);
     prop_assert_eq!(moments.len(), range.len());
     for (j, found) in range.zip(moments) {
         let column = expected.column(j);
+        let counted = || column.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0).map(|(x, _)| *x);
         let sum: f64 = column.iter().zip(&weights).map(|(x, w)| x * w).sum();
         let square: f64 = column.iter().zip(&weights).map(|(x, w)| x * x * w).sum();
         prop_assert!((found.sum - sum).abs() <= 1e-11 * (1.0 + sum.abs()), "{} {}", found.sum, sum);
         prop_assert!((found.square - square).abs() <= 1e-11 * (1.0 + square), "{} {}", found.square, square);
-        prop_assert_eq!(found.nonzeros as usize, column.iter().filter(|x| **x != 0.0).count());
-        prop_assert_eq!(found.largest, column.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
+        prop_assert_eq!(found.nonzeros as usize, counted().filter(|x| *x != 0.0).count());
+        prop_assert_eq!(found.largest, counted().fold(0.0, |most: f64, x| most.max(x.abs())));
     }
     Ok(())
 }

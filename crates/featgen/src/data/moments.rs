@@ -64,8 +64,10 @@ impl Neighbours {
 
     /// Adds the values of an instance of this weight.
     pub(super) fn add<T: Number>(&mut self, weight: f64, row: &[T]) {
-        let Self { sums, squares, nonzeros, largest } = self;
-        kernels::add_moments(weight, row, sums, squares, nonzeros, largest);
+        if weight > 0.0 {
+            let Self { sums, squares, nonzeros, largest } = self;
+            kernels::add_moments(weight, row, sums, squares, nonzeros, largest);
+        }
     }
 
     pub(super) fn finish(self) -> Vec<Moments> {
