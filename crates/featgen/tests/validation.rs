@@ -210,7 +210,7 @@ fn noise_is_seen_as_noise() {
         let machine = machine("squared-hinge", 10);
         let folds = Folds::stratified(&labels, Output::Classes, 5, 1, seed).unwrap();
         let found = validated(&study(&matrix, &names, "linear"), &machine, &folds, &labels).estimate();
-        assert!(fitted(&matrix, "linear", &machine, &labels).training.accuracy >= Some(0.9));
+        assert!(fitted(&matrix, "linear", &machine, &labels).training.accuracy >= Some(0.8));
         within += usize::from((found.mean - 0.5).abs() <= 2.0 * found.se);
         noise += usize::from(found.is_noise());
         estimates.push(found.mean);
