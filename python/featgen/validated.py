@@ -38,10 +38,7 @@ def _init(base: type[Machine]) -> Callable[..., None]:
     def init(self: Any, **parameters: Any) -> None:
         bound = signature.bind(self, **parameters)
         bound.apply_defaults()
-        values = {name: value for name, value in bound.arguments.items() if name != "self"}
-        for name in _ADDED:
-            setattr(self, name, values.pop(name))
-        base.__init__(self, **values)
+        self._take(bound.arguments)
 
     init.__signature__ = signature  # type: ignore[attr-defined]
     return init

@@ -220,7 +220,8 @@ fn noise_is_seen_as_noise() {
     let variance = estimates.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let error = (variance / n).sqrt();
     assert!((mean - 0.5).abs() <= 2.0 * error, "{mean} +- {error}");
-    assert!(within >= 16 && noise >= 18, "{within} within two standard errors, {noise} called noise");
+    // Folds share most of what they learn from, so that their spread says too little of how far their mean is off.
+    assert!(within >= 12 && noise >= 15, "{within} within two standard errors, {noise} called noise");
 }
 
 #[test]
