@@ -330,7 +330,7 @@ class Machine(Selection, BaseEstimator):
             )
         if short:
             why = f"the run ended because {self._facts['explained']} (stopped_ is {self.stopped_!r})"
-            warnings.warn("; ".join([*short, why]), ConvergenceWarning, stacklevel=3)
+            warnings.warn("; ".join([*short, why]), ConvergenceWarning, stacklevel=4)
 
     # Transforming
 

@@ -209,7 +209,7 @@ class FGMClassifierCV(_CrossValidated, FGMClassifier):
     >>> model = FGMClassifierCV(n_features=10, budget=1).fit(X, y)
     >>> model.n_features_ <= 10 and model.n_selected_ == model.n_features_
     True
-    >>> model.cv_score_ > 0.8
+    >>> model.cv_score_ > model.baseline_score_ + 0.2
     True
     """
 

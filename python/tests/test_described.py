@@ -99,7 +99,17 @@ def test_the_engine_refuses_what_it_does_not_know():
         model.space._describe = lambda inputs, told=told: {**told, "grouping": None}
         with pytest.raises(ValueError, match=words):
             model.fit(X, y)
-    named = {"spaces", "losses", "solvers", "selects", "scalings", "imputes", "group_weights", "tree_formats"}
+    named = {
+        "spaces",
+        "losses",
+        "solvers",
+        "selects",
+        "scalings",
+        "imputes",
+        "metrics",
+        "group_weights",
+        "tree_formats",
+    }
     assert set(_featgen.describe()) == named
 
 

@@ -228,7 +228,8 @@ impl Listeners {
 fn warn_not_saved(py: Python<'_>, reason: &str) -> PyResult<()> {
     let text = format!("the run goes on, but its checkpoint cannot be written: {reason}");
     // Two levels up is whoever called the estimator.
-    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 2)
+    // Between this and who called `fit` there is one function of the package.
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 3)
 }
 
 /// Hands news to the listeners and looks for Ctrl-C until the run ends. Returns the first exception; it, or a true value
