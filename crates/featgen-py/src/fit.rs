@@ -227,8 +227,7 @@ impl Listeners {
 
 fn warn_not_saved(py: Python<'_>, reason: &str) -> PyResult<()> {
     let text = format!("the run goes on, but its checkpoint cannot be written: {reason}");
-    // Two levels up is whoever called the estimator.
-    // Between this and who called `fit` there is one function of the package.
+    // Three levels up is whoever called the estimator.
     PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &CString::new(text)?, 3)
 }
 
