@@ -169,10 +169,17 @@ impl Validated {
 }
 
 impl Estimate {
-    /// Whether no more is reached than without any feature, as far as that can be told: within two standard errors.
+    /// How far the mean may be from that of other instances. Folds learn from mostly the same instances, so that their spread alone
+    /// says too little; of k folds it counts `sqrt(1 + k / (k - 1))` times (Nadeau and Bengio 2003).
+    pub fn error_elsewhere(&self) -> f64 {
+        let k = self.folds as f64;
+        self.se * (1.0 + k / (k - 1.0)).sqrt()
+    }
+
+    /// Whether no more is reached than without any feature, as far as that can be told: within two such errors.
     pub fn is_noise(&self) -> bool {
         let metric = Metric::find(self.metric).unwrap_or(Metric::Accuracy);
-        let slack = if self.se.is_nan() { 0.0 } else { 2.0 * self.se };
+        let slack = if self.se.is_nan() { 0.0 } else { 2.0 * self.error_elsewhere() };
         metric.merit(self.mean) - slack <= metric.merit(self.baseline)
     }
 }
