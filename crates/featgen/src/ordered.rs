@@ -18,7 +18,7 @@ pub(crate) fn sums_over<const N: usize, const K: usize>(
     x: [&[f64]; N],
     terms: impl Fn([f64; N]) -> [f64; K] + Sync,
 ) -> [f64; K] {
-    by_chunks(x[0].len(), |rows| sums_of_part(x.map(|x| &x[rows.clone()]), &terms))
+    by_chunks(x[0].len(), |rows| sums_of_part(rows_of(&x, rows), &terms))
 }
 
 #[multiversion(targets("x86_64+avx2"))]
@@ -27,18 +27,57 @@ fn sums_of_part<const N: usize, const K: usize, F: Fn([f64; N]) -> [f64; K]>(
     terms: &F,
 ) -> [f64; K] {
     let n = x[0].len();
-    let whole = x.map(|x| x[..n].as_chunks::<LANES>().0);
-    let rest = x.map(|x| x[..n].as_chunks::<LANES>().1);
+    let mut whole = [&[] as &[[f64; LANES]]; N];
+    for j in 0..N {
+        whole[j] = x[j][..n].as_chunks().0;
+    }
     let mut lanes = [[0.0; LANES]; K];
     for at in 0..n / LANES {
-        let terms: [[f64; K]; LANES] = std::array::from_fn(|l| terms(whole.map(|x| x[at][l])));
-        lanes = std::array::from_fn(|k| std::array::from_fn(|l| lanes[k][l] + terms[l][k]));
+        let mut four = [[0.0; K]; LANES];
+        for l in 0..LANES {
+            let mut values = [0.0; N];
+            for j in 0..N {
+                values[j] = whole[j][at][l];
+            }
+            four[l] = terms(values);
+        }
+        for k in 0..K {
+            for l in 0..LANES {
+                lanes[k][l] += four[l][k];
+            }
+        }
     }
     for l in 0..n % LANES {
-        let terms = terms(rest.map(|x| x[l]));
-        (0..K).for_each(|k| lanes[k][l] += terms[k]);
+        let terms = terms(values_at(&x, n / LANES * LANES + l));
+        for k in 0..K {
+            lanes[k][l] += terms[k];
+        }
     }
-    lanes.map(|lanes| (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]))
+    let mut sums = [0.0; K];
+    for k in 0..K {
+        sums[k] = (lanes[k][0] + lanes[k][2]) + (lanes[k][1] + lanes[k][3]);
+    }
+    sums
+}
+
+/// What some vectors hold at a place. Plain loops in this file: `array::map` takes the compiler much longer, and callers are many.
+#[inline(always)]
+fn values_at<const N: usize>(x: &[&[f64]; N], place: usize) -> [f64; N] {
+    let mut values = [0.0; N];
+    for j in 0..N {
+        values[j] = x[j][place];
+    }
+    values
+}
+
+/// The same part of every vector.
+#[inline(always)]
+fn rows_of<'a, const N: usize>(x: &[&'a [f64]; N], rows: Range<usize>) -> [&'a [f64]; N] {
+    let mut part = *x;
+    for j in 0..N {
+        part[j] = &x[j][rows.clone()];
+    }
+    part
 }
 
 /// `sum_{i < n} terms(i)` for several sums at once.
@@ -48,9 +87,13 @@ pub(crate) fn sums<const K: usize>(n: usize, terms: impl Fn(usize) -> [f64; K] +
         let whole = first + (end - first) / LANES * LANES;
         let mut lanes = [[0.0; K]; LANES];
         for i in (first..whole).step_by(LANES) {
-            lanes = std::array::from_fn(|l| add(lanes[l], terms(i + l)));
+            for l in 0..LANES {
+                lanes[l] = add(lanes[l], terms(i + l));
+            }
         }
-        (whole..end).for_each(|i| lanes[i - whole] = add(lanes[i - whole], terms(i)));
+        for i in whole..end {
+            lanes[i - whole] = add(lanes[i - whole], terms(i));
+        }
         add(add(lanes[0], lanes[2]), add(lanes[1], lanes[3]))
     })
 }
@@ -60,13 +103,22 @@ fn by_chunks<const K: usize>(n: usize, part: impl Fn(Range<usize>) -> [f64; K] +
     if n <= CHUNK {
         return part(0..n);
     }
-    let part = |c: usize| part(c * CHUNK..n.min((c + 1) * CHUNK));
-    let parts: Vec<[f64; K]> = (0..n.div_ceil(CHUNK)).into_par_iter().map(part).collect();
-    parts.into_iter().fold([0.0; K], add)
+    let mut parts = vec![0.0; n.div_ceil(CHUNK) * K];
+    each_part(&mut parts, K, &|c, sums| {
+        sums.copy_from_slice(&part(c * CHUNK..n.min((c + 1) * CHUNK)));
+    });
+    let mut sums = [0.0; K];
+    for (place, part) in parts.into_iter().enumerate() {
+        sums[place % K] += part;
+    }
+    sums
 }
 
-fn add<const K: usize>(a: [f64; K], b: [f64; K]) -> [f64; K] {
-    std::array::from_fn(|k| a[k] + b[k])
+fn add<const K: usize>(mut a: [f64; K], b: [f64; K]) -> [f64; K] {
+    for k in 0..K {
+        a[k] += b[k];
+    }
+    a
 }
 
 /// How many additions a term of [`sums`] goes through at most.
@@ -112,14 +164,14 @@ pub(crate) fn fill_from<const N: usize>(
     out: &mut [f64],
     value: impl Fn([f64; N]) -> f64 + Sync,
 ) {
-    each_chunk(out, |first, part| fill_part(x.map(|x| &x[first..][..part.len()]), part, &value));
+    each_chunk(out, |first, part| fill_part(rows_of(&x, first..first + part.len()), part, &value));
 }
 
 #[multiversion(targets("x86_64+avx2"))]
 fn fill_part<const N: usize, F: Fn([f64; N]) -> f64>(x: [&[f64]; N], out: &mut [f64], value: &F) {
-    let x = x.map(|x| &x[..out.len()]);
+    let x = rows_of(&x, 0..out.len());
     for i in 0..out.len() {
-        out[i] = value(x.map(|x| x[i]));
+        out[i] = value(values_at(&x, i));
     }
 }
 
@@ -128,8 +180,15 @@ fn each_chunk(out: &mut [f64], each: impl Fn(usize, &mut [f64]) + Sync) {
     if out.len() <= CHUNK {
         each(0, out);
     } else {
-        out.par_chunks_mut(CHUNK).enumerate().for_each(|(c, part)| each(c * CHUNK, part));
+        each_part(out, CHUNK, &|c, part| each(c * CHUNK, part));
     }
+}
+
+/// Calls `each` with the number of every part of so many values of `out`, and the part, anywhere.
+///
+/// The one loop that threads share is compiled once, not again for everything that is done in it.
+pub(crate) fn each_part(out: &mut [f64], size: usize, each: &(dyn Fn(usize, &mut [f64]) + Sync)) {
+    out.par_chunks_mut(size).enumerate().for_each(|(c, part)| each(c, part));
 }
 
 #[cfg(test)]
