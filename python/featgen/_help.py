@@ -33,6 +33,10 @@ PARAMETERS = (
         Whether to work on the proof that no other ``n_features`` features are better than those chosen by gain, and how
         far: until their objective is within this part of the best. True means 0.01. Better ones that are found on the
         way are taken. None and False prove only what comes for free; ``proof_`` has the result.
+    fdr : float, default=None
+        Keep only discoveries: as many features as possible of which no more than this part is expected to be false, that
+        is to gain no more than features without any effect do by chance. They are chosen from up to ``n_features``, or
+        else from as many as it takes; ``discoveries_`` has the result.
     time_limit : float, default=None
         Seconds after which the search, or the proof, ends with what is there.
     scale : {{<scalings>}}, default=None
@@ -121,6 +125,12 @@ ATTRIBUTES = """
         Where ``n_features`` features were chosen by gain: the ``objective`` of their ridge fit, the ``lower_bound``
         that no others can be below, the relative ``gap`` between them, how many features are in every best set
         (``forced``) or may be in one (``undecided``), and the ``nodes`` that the proof took.
+    discoveries_ : dict or None
+        With ``fdr``: the ``rate`` of false features allowed, the ``expected_rate``, how many features were
+        ``considered``, and for each one kept, in the order of the path, how many of all candidates would gain as much
+        ``by_chance``.
+    support_fdr_ : array of shape (n_features,) or None
+        With ``fdr``: which columns are discoveries.
     C_ : float
         The C that these belong to.
     n_selected_ : int

@@ -67,6 +67,8 @@ class Machine(Selection, BaseEstimator):
     lower_bound_: float
     gap_: float
     proof_: dict[str, Any] | None
+    discoveries_: dict[str, Any] | None
+    support_fdr_: NDArray[np.bool_] | None
     stopped_: str
 
     def __init__(
@@ -77,6 +79,7 @@ class Machine(Selection, BaseEstimator):
         select: str | None = None,
         exchange: int | None = None,
         prove: bool | float | None = None,
+        fdr: float | None = None,
         time_limit: float | None = None,
         scale: str | None = None,
         keep: Any = None,
@@ -277,6 +280,8 @@ class Machine(Selection, BaseEstimator):
         self.lower_bound_ = facts["lower_bound"]
         self.gap_ = facts["gap"]
         self.proof_ = facts["proof"]
+        self.discoveries_ = facts["discoveries"]
+        self.support_fdr_ = None if self.discoveries_ is None else self._get_support_mask()
         self.stopped_ = facts["stopped"]
 
     def _set_weights(self) -> None:
@@ -313,7 +318,7 @@ class Machine(Selection, BaseEstimator):
             return
         n_features, gap, inner_tol = options["n_features"], options["gap"], options["inner_tol"]
         short = []
-        if n_features is not None and self.n_selected_ < n_features:
+        if n_features is not None and self.n_selected_ < n_features and self.discoveries_ is None:
             short.append(
                 f"n_features={n_features} was asked for, but n_selected_ is {self.n_selected_} "
                 f"(of {self.n_candidates_} candidates)"

@@ -24,6 +24,8 @@ pub(crate) struct Report<'a> {
     /// Of a number of features that were chosen by gain.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    discoveries: Option<Discoveries<'a>>,
     bias: &'a PerOutput,
     stopped: Stop,
     n: u64,
@@ -52,6 +54,22 @@ pub(crate) struct Report<'a> {
     /// What cross-validation says, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     cv: Option<Estimate>,
+}
+
+/// How far features are discoveries.
+#[derive(Serialize)]
+struct Discoveries<'a> {
+    rate: f64,
+    expected_rate: f64,
+    considered: usize,
+    by_chance: &'a [f64],
+}
+
+impl<'a> Discoveries<'a> {
+    fn of(found: &'a featgen::model::Discoveries) -> Self {
+        let featgen::model::Discoveries { rate, considered, by_chance } = found;
+        Self { rate: *rate, expected_rate: found.expected_rate(), considered: *considered, by_chance }
+    }
 }
 
 /// What is proven of as many features as were asked for.
@@ -269,6 +287,7 @@ impl<'a> Report<'a> {
             lower_bound: model.certificate.lower_bound,
             gap: model.certificate.gap(),
             proof: model.proof.as_ref().map(Proof::of),
+            discoveries: model.discoveries.as_ref().map(Discoveries::of),
             bias: &model.bias,
             stopped: model.stopped,
             n: model.training.n,

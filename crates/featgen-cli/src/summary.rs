@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use featgen::Model;
 use featgen::data::Labels;
 use featgen::machine::Select;
-use featgen::model::{Fit, KeptTerm, MOST_ALIASES, Proof, Scores, Selected, Term};
+use featgen::model::{Discoveries, Fit, KeptTerm, MOST_ALIASES, Proof, Scores, Selected, Term};
 use featgen::objective::Output;
 use featgen::space::Feature;
 
@@ -205,10 +205,25 @@ pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::R
     }
     line(out, style, "stopped", model.stopped.explain())?;
     line(out, style, "objective", &certified(model))?;
-    match &model.proof {
-        Some(proof) => line(out, style, "proof", &proven(model, proof)),
+    if let Some(proof) = &model.proof {
+        line(out, style, "proof", &proven(model, proof))?;
+    }
+    match &model.discoveries {
+        Some(discoveries) => line(out, style, "false", &false_ones(model, discoveries)),
         None => Ok(()),
     }
+}
+
+/// How many of the features are expected to be there by chance.
+fn false_ones(model: &Model, discoveries: &Discoveries) -> String {
+    let considered = plural(discoveries.considered, unit(model));
+    if discoveries.by_chance.is_empty() {
+        return format!("none of {considered} looked at gains more than chance would explain");
+    }
+    let (expected, rate) = (small_percent(discoveries.expected_rate()), small_percent(discoveries.rate));
+    format!(
+        "{expected} of these are expected to be false discoveries, at most {rate} were allowed; {considered} were looked at"
+    )
 }
 
 /// The objective, and what is proven of it.

@@ -35,6 +35,7 @@ pub(crate) struct Options {
     select: Option<String>,
     exchange: Option<usize>,
     prove: Option<f64>,
+    fdr: Option<f64>,
     time_limit: Option<f64>,
     pub(crate) scale: Option<String>,
     loss: String,
@@ -298,6 +299,9 @@ impl Options {
         }
         if let Some(gap) = self.prove {
             machine = machine.prove(gap);
+        }
+        if let Some(rate) = self.fdr {
+            machine = machine.fdr(rate);
         }
         if let Some(seconds) = self.time_limit {
             machine = machine.time_limit(seconds);

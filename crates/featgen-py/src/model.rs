@@ -143,6 +143,7 @@ impl Model {
         facts.set_item("lower_bound", model.certificate.lower_bound)?;
         facts.set_item("gap", model.certificate.gap())?;
         facts.set_item("proof", model.proof.as_ref().map(|proof| proof_dict(py, proof)).transpose()?)?;
+        facts.set_item("discoveries", discoveries_dict(py, model)?)?;
         facts.set_item("stopped", format!("{:?}", model.stopped).to_lowercase())?;
         facts.set_item("explained", model.stopped.explain())?;
         facts.set_item("n", model.training.n)?;
@@ -324,6 +325,7 @@ fn parameters<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Bound<'p
     dict.set_item("tol", given.tol)?;
     dict.set_item("gap", given.gap)?;
     dict.set_item("prove", given.prove)?;
+    dict.set_item("fdr", given.fdr)?;
     dict.set_item("time_limit", given.time_limit)?;
     dict.set_item("inner_tol", given.inner_tol)?;
     dict.set_item("solver", &given.solver)?;
@@ -373,6 +375,17 @@ pub(crate) fn round_dict<'py>(py: Python<'py>, round: &Round) -> PyResult<Bound<
     seconds.set_item("solve", round.seconds.solve)?;
     dict.set_item("seconds", seconds)?;
     Ok(dict)
+}
+
+/// How far the features are discoveries, where that was asked for.
+fn discoveries_dict<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(found) = &model.discoveries else { return Ok(None) };
+    let dict = PyDict::new(py);
+    dict.set_item("rate", found.rate)?;
+    dict.set_item("expected_rate", found.expected_rate())?;
+    dict.set_item("considered", found.considered)?;
+    dict.set_item("by_chance", &found.by_chance)?;
+    Ok(Some(dict))
 }
 
 /// What is proven of the features chosen.

@@ -41,6 +41,13 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "G", num_args = 0..=1, default_missing_value = "0.01", allow_negative_numbers = true)]
     prove: Option<f64>,
 
+    /// Keep only discoveries: as many features as possible of which no more than this part is expected to be false [default: 0.1]
+    ///
+    /// With --features K they are chosen from up to K, else from as many as it takes. A feature is false if it gains no more than
+    /// features without any effect do by chance.
+    #[arg(long, value_name = "Q", num_args = 0..=1, default_missing_value = "0.1", allow_negative_numbers = true)]
+    fdr: Option<f64>,
+
     /// End the search, or the proof, after so many seconds, with what is there
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     time_limit: Option<f64>,
@@ -203,6 +210,7 @@ impl LearningArgs {
         machine = given(machine, self.select.as_deref().and_then(Select::find), Machine::select);
         machine = given(machine, self.exchange, Machine::exchange);
         machine = given(machine, self.prove, Machine::prove);
+        machine = given(machine, self.fdr, Machine::fdr);
         machine = given(machine, self.time_limit, Machine::time_limit);
         machine = given(machine, self.budget, Machine::budget);
         machine = given(machine, self.features, Machine::features);

@@ -5,7 +5,8 @@ use super::checkpoint::PROGRAM;
 use super::run::Run;
 use crate::error::{Error, Result};
 use crate::model::{
-    Certificate, Group, KeptTerm, MOST_ALIASES, Model, NamedInput, PerOutput, Proof, Round, Term, Training,
+    Certificate, Discoveries, Group, KeptTerm, MOST_ALIASES, Model, NamedInput, PerOutput, Proof, Round,
+    Term, Training,
 };
 use crate::objective::{Kept, Output};
 use crate::space::Feature;
@@ -25,6 +26,7 @@ impl Run<'_> {
         stopped: Stop,
         certificate: Certificate,
         proof: Option<Proof>,
+        discoveries: Option<Discoveries>,
     ) -> Result<Model> {
         let (bias, kept) = self.fitting.free_weights();
         let (mut terms, groups) = self.number_terms();
@@ -72,6 +74,7 @@ impl Run<'_> {
             offset: self.fitting.free.offset.is_some(),
             certificate,
             proof,
+            discoveries,
             stopped,
             training,
             recipe: None,

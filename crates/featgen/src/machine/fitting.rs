@@ -41,7 +41,7 @@ impl Machine {
     /// The cost unless one is asked for: where features are chosen by gain, the one that the space suggests for the instances that
     /// count.
     pub fn default_cost(&self, space: &dyn FeatureSpace, labels: &Labels) -> Result<f64> {
-        let suggested = match (self.select_in_use()?, self.features) {
+        let suggested = match (self.select_in_use()?, self.most_features()) {
             (Select::Best, Some(features)) => space.suggested_cost(features, labels.weights())?,
             _ => None,
         };

@@ -10,6 +10,7 @@
 //! | `rounds` | the paper's steps (Algorithm 1) |
 //! | `relaxation` | steps to a certified gap, on features |
 //! | `best` | steps by gain, and exchange |
+//! | `discoveries` | which of the chosen are expected to be true |
 //! | `path` | the rounds made |
 //! | `proof` | what is proven of K features, and branch and bound |
 //! | `refit` | the l2 model afterwards |
@@ -20,6 +21,7 @@
 mod assemble;
 mod best;
 mod checkpoint;
+mod discoveries;
 mod fitting;
 mod memory;
 mod observer;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::discoveries::FIRST;
 use crate::context::Context;
 use crate::data::ClassWeights;
 use crate::error::{Error, Result};
@@ -30,6 +31,7 @@ pub struct Machine {
     pub(super) shift: bool,
     pub(super) features: Option<usize>,
     pub(super) prove: Option<f64>,
+    pub(super) fdr: Option<f64>,
     pub(super) time_limit: Option<f64>,
     pub(super) max_rounds: Option<usize>,
     pub(super) tol: Option<f64>,
@@ -56,6 +58,7 @@ impl Default for Machine {
             shift: true,
             features: None,
             prove: None,
+            fdr: None,
             time_limit: None,
             max_rounds: None,
             tol: None,
@@ -193,6 +196,14 @@ impl Machine {
         self
     }
 
+    /// Keeps only discoveries: as many features as possible of which no more than this part is expected to be false, that is to gain
+    /// no more than features without effect do by chance. Chosen [by gain](Select::Best) from up to as many as are
+    /// [asked for](Self::features), or else from as many as it takes.
+    pub fn fdr(mut self, rate: f64) -> Self {
+        self.fdr = Some(rate);
+        self
+    }
+
     /// The search, or the proof, ends after so many seconds with what is there.
     pub fn time_limit(mut self, seconds: f64) -> Self {
         self.time_limit = Some(seconds);
@@ -293,6 +304,7 @@ impl Machine {
             // Only the caller knows how a space was described.
             scale: None,
             prove: self.prove,
+            fdr: self.fdr,
             time_limit: self.time_limit,
             budget: self.budget,
             max_rounds: self.max_rounds,
@@ -319,24 +331,30 @@ impl Machine {
     pub fn select_in_use(&self) -> Result<Select> {
         let refuse = |name, reason: &str| Err(Error::parameter(name, reason.to_owned()));
         let by_default =
-            if self.features.is_some() && self.gap.is_none() { Select::Best } else { Select::Paper };
+            if self.most_features().is_some() && self.gap.is_none() { Select::Best } else { Select::Paper };
         let select = self.select.unwrap_or(by_default);
         if select == Select::Paper {
-            return match (self.exchange, self.prove) {
-                (Some(_), _) => refuse("exchange", "only features chosen by gain are exchanged"),
-                (_, Some(_)) => {
+            return match (self.exchange, self.prove, self.fdr) {
+                (Some(_), _, _) => refuse("exchange", "only features chosen by gain are exchanged"),
+                (_, Some(_), _) => {
                     refuse("prove", "only a number of features chosen by gain is proven to be the best")
                 }
-                (None, None) => Ok(select),
+                (_, _, Some(_)) => refuse("fdr", "only features chosen by gain are told from chance"),
+                (None, None, None) => Ok(select),
             };
         }
-        if self.features.is_none() {
+        if self.most_features().is_none() {
             return refuse("select", "best needs the number of features");
         }
         match self.gap {
             Some(_) => refuse("gap", "only the paper's rounds come to a certified gap"),
             None => Ok(select),
         }
+    }
+
+    /// The number of features that are chosen by gain, at first where it grows.
+    pub(super) fn most_features(&self) -> Option<usize> {
+        self.features.or(self.fdr.map(|_| FIRST))
     }
 
     /// Features added per round, with what was asked for so far.
@@ -430,12 +448,25 @@ impl Machine {
             let reason = format!("only the solvers {first_order} have this rule");
             return Err(Error::parameter("inner-decrease", reason));
         }
+        if let Some(rate) = self.fdr {
+            let refuse = |reason: String| Err(Error::parameter("fdr", reason));
+            if !(rate > 0.0 && rate < 1.0) {
+                return refuse(format!("must be between 0 and 1, not {rate}"));
+            }
+            if self.prove.is_some() {
+                return refuse("leaves another number of features than a proof would be about".into());
+            }
+            if self.checkpoint.is_some() {
+                return refuse("cannot go on from a checkpoint".into());
+            }
+        }
         let select = self.select_in_use()?;
-        let open_ended = self.features.is_some() || self.gap.is_some();
-        let by_count = self.features.map_or(10, |k| (k / 10).clamp(1, 50));
+        let open_ended = self.most_features().is_some() || self.gap.is_some();
+        let by_count = self.most_features().map_or(10, |k| (k / 10).clamp(1, 50));
         Ok(Plan {
             select,
-            features: self.features.unwrap_or(usize::MAX),
+            features: self.most_features().unwrap_or(usize::MAX),
+            grows: self.fdr.is_some() && self.features.is_none(),
             exchange: self.exchange.unwrap_or(EXCHANGES),
             on_features: self.works_on_features(),
             budget: self.budget.unwrap_or(by_count),
@@ -449,6 +480,8 @@ impl Machine {
 pub(super) struct Plan {
     pub(super) select: Select,
     pub(super) features: usize,
+    /// Whether that number may grow.
+    pub(super) grows: bool,
     pub(super) exchange: usize,
     pub(super) budget: usize,
     /// Whether rounds work on features instead of blocks.

@@ -1,6 +1,7 @@
 //! A run: step after step, each saved if that is wanted, until there is a reason to stop; then the model.
 
 use super::best::Exchange;
+use super::checkpoint::Checkpoint;
 use super::fitting::Fitting;
 use super::params::{Machine, Plan, Select};
 use super::path::Path;
@@ -65,32 +66,17 @@ impl<'a> Run<'a> {
 
     fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
         let checkpoint = self.open_checkpoint(observer)?;
-        let stopped = loop {
-            if self.fitting.is_interrupted() {
-                break self.fitting.interruption();
-            }
-            let step = match self.plan.select {
-                Select::Paper if self.plan.on_features => self.relax(observer),
-                Select::Paper => self.round(observer),
-                Select::Best => self.step_by_gain(observer),
-            };
-            if let Some(reason) = step? {
-                break reason;
-            }
-            // What an interrupt left half done is not a point from which to go on.
-            if let Some(checkpoint) = checkpoint.as_ref().filter(|_| !self.fitting.is_interrupted()) {
-                match self.save(checkpoint) {
-                    Ok(()) => observer.saved(checkpoint.path()),
-                    Err(error) => observer.not_saved(&error),
-                }
-            }
-        };
+        let mut stopped = self.steps(checkpoint.as_ref(), observer)?;
         if !stopped.is_early() {
             self.undo_vain_costs();
         }
+        let discoveries = match self.fitting.machine.fdr {
+            Some(rate) => self.discover(rate, &mut stopped, observer)?,
+            None => None,
+        };
         let (proof, stopped) = self.prove(stopped, observer)?;
         self.path.report(observer);
-        if !stopped.is_early() {
+        if !stopped.is_early() && discoveries.is_none() {
             self.go_back();
         }
         let certificate = self.fitting.certificate();
@@ -98,7 +84,35 @@ impl<'a> Run<'a> {
             let tol = tolerance(&self.fitting, &self.schedule);
             refit::run(&mut self.fitting, cost / self.schedule.cost, tol);
         }
-        self.assemble(stopped, certificate, proof)
+        self.assemble(stopped, certificate, proof, discoveries)
+    }
+
+    /// Step after step, until there is a reason to stop.
+    pub(super) fn steps(
+        &mut self,
+        checkpoint: Option<&Checkpoint>,
+        observer: &mut dyn Observer,
+    ) -> Result<Stop> {
+        loop {
+            if self.fitting.is_interrupted() {
+                return Ok(self.fitting.interruption());
+            }
+            let step = match self.plan.select {
+                Select::Paper if self.plan.on_features => self.relax(observer),
+                Select::Paper => self.round(observer),
+                Select::Best => self.step_by_gain(observer),
+            };
+            if let Some(reason) = step? {
+                return Ok(reason);
+            }
+            // What an interrupt left half done is not a point from which to go on.
+            if let Some(checkpoint) = checkpoint.filter(|_| !self.fitting.is_interrupted()) {
+                match self.save(checkpoint) {
+                    Ok(()) => observer.saved(checkpoint.path()),
+                    Err(error) => observer.not_saved(&error),
+                }
+            }
+        }
     }
 
     /// What a search found; or why the run ends, if a search that failed is no error: one that was told to end, or that was given up

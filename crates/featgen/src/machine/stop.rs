@@ -17,6 +17,8 @@ pub enum Stop {
     Rounds,
     /// The wanted number of features was reached.
     Features,
+    /// Of those chosen, as many were kept as are discoveries at the rate asked for.
+    Discoveries,
     /// Solving more exactly, as would be needed, is beyond what numbers allow.
     Stalled,
     /// The search for further features was given up: it would take too long.
@@ -43,6 +45,7 @@ impl Stop {
             Self::Optimal => "nothing further helps at this cost",
             Self::Rounds => "the most rounds allowed were made",
             Self::Features => "the wanted number was reached",
+            Self::Discoveries => "as many were kept as the rate of false discoveries allows",
             Self::Stalled => {
                 "rounding leaves no further progress: features of very different sizes should be scaled"
             }

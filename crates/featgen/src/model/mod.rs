@@ -1,6 +1,7 @@
 //! What is kept of a run: terms and weights, the path they came by, and the certificate.
 
 mod curve;
+mod discoveries;
 mod file;
 mod formula;
 mod lacking;
@@ -16,6 +17,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use discoveries::Discoveries;
 pub use lacking::Lacking;
 pub use output::{Fit, PerOutput, predicted_class};
 pub use parameters::{GivenGroup, GivenGroups, Parameters, Weighing};
@@ -82,6 +84,9 @@ pub struct Model {
     /// What is proven of the features, where a number of them was chosen [by gain](Select::Best).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+    /// How far its features are discoveries, where a [rate](crate::Machine::fdr) of false ones was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discoveries: Option<Discoveries>,
     /// Why the run ended.
     pub stopped: Stop,
     /// What it was trained on.
@@ -439,7 +444,9 @@ impl Model {
         model.debias = None;
         model.certificate = Certificate { objective: point.objective, lower_bound: point.lower_bound };
         // What is proven is proven of the last point.
-        model.proof = self.proof.filter(|_| round + 1 == self.rounds.len());
+        let last = round + 1 == self.rounds.len();
+        model.proof = self.proof.filter(|_| last);
+        model.discoveries = self.discoveries.clone().filter(|_| last);
         (model.training.accuracy, model.training.explained) = (point.accuracy, point.explained);
         Some(model)
     }

@@ -28,6 +28,9 @@ pub struct Parameters {
     /// The gap to which the features are to be proven the best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prove: Option<f64>,
+    /// The part of the features that may be false discoveries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fdr: Option<f64>,
     /// Seconds after which the run is to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<f64>,

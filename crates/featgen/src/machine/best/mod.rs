@@ -77,7 +77,7 @@ impl Run<'_> {
     }
 
     /// Fits these candidates, and no others, with a ridge penalty, to this relative gap.
-    fn fit_to(
+    pub(super) fn fit_to(
         &mut self,
         chosen: &[Candidate],
         tolerance: f64,
