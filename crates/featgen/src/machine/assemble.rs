@@ -72,6 +72,7 @@ impl Run<'_> {
             offset: self.fitting.free.offset.is_some(),
             certificate,
             proof,
+            cv: None,
             stopped,
             training,
             recipe: None,

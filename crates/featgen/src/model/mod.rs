@@ -1,5 +1,6 @@
 //! What is kept of a run: terms and weights, the path they came by, and the certificate.
 
+mod cross_validated;
 mod curve;
 mod file;
 mod formula;
@@ -16,6 +17,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use cross_validated::{CrossValidated, CrossValidatedPoint};
 pub use lacking::Lacking;
 pub use output::{Fit, PerOutput, predicted_class};
 pub use parameters::{GivenGroup, GivenGroups, Parameters, Weighing};
@@ -82,6 +84,9 @@ pub struct Model {
     /// What is proven of the features, where a number of them was chosen [by gain](Select::Best).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+    /// What cross-validation says, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cv: Option<CrossValidated>,
     /// Why the run ended.
     pub stopped: Stop,
     /// What it was trained on.
@@ -440,6 +445,8 @@ impl Model {
         model.certificate = Certificate { objective: point.objective, lower_bound: point.lower_bound };
         // What is proven is proven of the last point.
         model.proof = self.proof.filter(|_| round + 1 == self.rounds.len());
+        // And measured of the model itself.
+        model.cv = None;
         (model.training.accuracy, model.training.explained) = (point.accuracy, point.explained);
         Some(model)
     }
