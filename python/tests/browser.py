@@ -106,7 +106,9 @@ class Browser:
         if event == "Network.requestWillBeSent":
             self.requests.append(told["request"]["url"])
         elif event == "Runtime.exceptionThrown":
-            self.complaints.append(told["exceptionDetails"].get("exception", {}).get("description", "exception"))
+            self.complaints.append(
+                told["exceptionDetails"].get("exception", {}).get("description", "exception")
+            )
         elif event == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning", "assert"):
             self.complaints.append(str([argument.get("value") for argument in told["args"]]))
         elif event == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
@@ -131,7 +133,9 @@ class Browser:
 
     def settle(self):
         """Waits until the page had time to draw what is in the window."""
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))")
+        self.run(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))"
+        )
 
     def resize(self, width, height):
         self.ask(

@@ -50,7 +50,7 @@ function drawDot(u, [x, y], fill) {
   ctx.restore();
 }
 
-/** Words beside a point, kept inside of the chart. */
+/** Words beside a point: to its right, or to its left where there is no room. */
 function drawWords(u, text, x, y, fill) {
   const { ctx } = u;
   ctx.save();
@@ -58,8 +58,9 @@ function drawWords(u, text, x, y, fill) {
   ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
   const width = ctx.measureText(text).width;
-  const right = u.bbox.left + u.bbox.width;
-  const left = Math.min(x + 6 * PIXELS(), right - width - 4 * PIXELS());
+  const gap = 6 * PIXELS();
+  const fits = x + gap + width <= u.bbox.left + u.bbox.width;
+  const left = fits ? x + gap : x - gap - width;
   const top = Math.max(u.bbox.top + 14 * PIXELS(), Math.min(y, u.bbox.top + u.bbox.height - 6 * PIXELS()));
   ctx.fillStyle = fill;
   ctx.fillText(text, left, top);
@@ -152,6 +153,9 @@ const roomy = (_, low, high) => {
   return [low - room, high + room];
 };
 
+/** Steps between whole numbers. */
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000];
+
 /** How good any number of features is. */
 function countsChart(counts, unit) {
   const { points, model } = counts;
@@ -170,7 +174,7 @@ function countsChart(counts, unit) {
       x: wide ? { time: false, distr: 3 } : { time: false, range: (_, a, b) => (a === b ? [a - 1, b + 1] : [a - 0.03 * (b - a), b + 0.03 * (b - a)]) },
       y: { range: (u) => roomy(u, Math.min(...seen), Math.max(...seen)) },
     },
-    axes: [axis(`number of ${unit}s`, (n) => (Number.isInteger(n) ? counted(n) : "")), axis(counts.name, shown, 62)],
+    axes: [{ ...axis(`number of ${unit}s`, (n) => counted(n)), incrs: WHOLE }, axis(counts.name, shown, 62)],
     series: [
       { label: `${unit}s`, value: (_, n) => (n === null ? "–" : counted(n)) },
       line(counts.held_out ? "held out" : "training data", "--positive", { value, points: { show: x.length < 60, size: 6, fill: () => colour("--positive") } }),
@@ -319,6 +323,7 @@ function curveChart(row, classes) {
   const shown = values.slice(0, classes.length || 1);
   const options = {
     about: "curve of a feature",
+    legend: { show: values.length > 1 },
     scales: { x: { time: false }, y: { range: (u, a, b) => roomy(u, Math.min(0, a), Math.max(0, b)) } },
     axes: [axis("value", short), axis("adds", short, 58)],
     series: [

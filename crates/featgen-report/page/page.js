@@ -32,7 +32,8 @@ function list(names) {
 }
 
 function tinted(x, largest) {
-  const cell = element("span", {}, short(x));
+  const digits = Math.abs(x) < 0.001 * largest ? "0" : short(Number(x.toPrecision(2)));
+  const cell = element("span", {}, digits);
   const part = largest > 0 ? Math.round(45 * Math.min(1, Math.abs(x) / largest)) : 0;
   cell.style.background = `color-mix(in srgb, var(${x < 0 ? "--negative" : "--positive"}) ${part}%, transparent)`;
   cell.style.padding = "2px 4px";
@@ -172,7 +173,7 @@ function testSection(tested) {
     const second = ranking.positive.slice(0, 60);
     const drawn = [ranking.roc ? rocChart(ranking) : null, ranking.calibration.length > 1 ? calibrationChart(ranking) : null];
     parts.push(element("h3", {}, "Ranking and calibration"));
-    parts.push(element("p", { class: "small soft" }, "Looked for is the second class, ", element("bdi", {}, second), ". Calibration: instances in parts of the same size by what was predicted; the bars are 95 % intervals. Well calibrated predictions lie on the dashed line."));
+    parts.push(element("p", { class: "small soft" }, "Looked for is the second class, ", element("bdi", {}, second), ". Calibration: instances in parts of the same size by what was predicted; the bars are 95 % intervals.", ranking.probabilities ? " Well calibrated predictions lie on the dashed line." : ""));
     parts.push(element("div", { class: "charts" }, drawn));
   }
   if (numbers) {

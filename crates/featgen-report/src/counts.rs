@@ -90,8 +90,8 @@ impl Counts {
             chosen: None,
             best: None,
             model: Point::new(model.count(), fit.part(), None),
-            told: "Measured on the training data, which flatters: more features always look better there. Cross-validation (`featgen path`, \
-                   `featgen train --cv 5`) measures it on instances held out, and is kept with the model."
+            told: "Measured on the training data, which flatters: more features always look better there. Cross-validation \
+                   (featgen path, featgen train --cv 5) measures it on instances held out, and is kept with the model."
                 .to_owned(),
         }
     }

@@ -129,9 +129,10 @@ fn sentence(model: &Model, about: &About<'_>) -> String {
     )
 }
 
-/// Names in sentences must leave room for the sentence.
+/// Names in sentences must leave room for the sentence, and whatever their direction, the sentence keeps its own: the marks isolate them.
 fn short_name(name: &str) -> String {
-    selection::cut(name, 60)
+    let name = selection::cut(name, 60);
+    if name.is_ascii() { name } else { format!("\u{2068}{name}\u{2069}") }
 }
 
 /// What is to be seen first.
@@ -143,8 +144,8 @@ fn figures(model: &Model, tested: Option<&Tested>) -> Vec<Figure> {
         Some(cv) => {
             let text = words::with_error(&cv.metric, cv.mean, cv.se);
             let without = words::measured(&cv.metric, cv.baseline);
-            let told = format!("on instances held out ({} folds); no features at all: {without}", cv.folds);
-            figures.push(Figure::new(words::metric_name(&cv.metric), &text, &told));
+            let told = format!("mean of {} folds; no features at all: {without}", cv.folds);
+            figures.push(Figure::new(&format!("{}, held out", words::metric_name(&cv.metric)), &text, &told));
         }
         None if tested.is_none() => {
             let (name, part) = match model.training.fit() {

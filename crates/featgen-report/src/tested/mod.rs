@@ -126,7 +126,7 @@ fn notes(model: &Model, test: &Test<'_>) -> Vec<String> {
     }
     if model.output == Output::Classes && !model.has_probabilities() {
         notes.push(format!(
-            "The loss {} gives no probabilities: calibration is shown over decision values. --loss logistic gives some.",
+            "The loss {} gives no probabilities: calibration is shown over decision values. The loss logistic gives some.",
             model.loss
         ));
     }
