@@ -181,5 +181,12 @@ def _tested(machine: Machine, X: Any, y: ArrayLike, offset: ArrayLike | None) ->
         tested["numbers"] = times_of(y) if output == "risk" else numbers_of(y)
         if output == "rate" and (tested["numbers"] < 0).any():
             raise ValueError("y_test: counts must be at least 0")
-    tested["decision"] = np.ascontiguousarray(machine._decision(X, offset=offset), dtype=np.float64)
+    tested["x"] = machine._needed(machine._validated(X))
+    decision = machine._model.decision(tested["x"])
+    if offset is not None:
+        if decision.shape[1] > 1:
+            raise ValueError("offset_test: only models with one decision value a sample take one")
+        check_consistent_length(X, offset)
+        decision = decision + numbers_of(offset)[:, np.newaxis]
+    tested["decision"] = np.ascontiguousarray(decision)
     return tested

@@ -130,6 +130,21 @@ def test_numbers_and_counts_against_what_was_predicted():
         model.report(X_test=X, y_test=-1.0 - counts)
 
 
+def test_effects_are_deviations_of_what_features_add():
+    X, f, _ = planted(200, 6)
+    X = X * [1.0, 10.0, 0.1, 1.0, 1.0, 1.0]
+    model = FGMClassifier(n_features=3).fit(X, f > 0)
+    rows = shown(model.report(X_test=X, y_test=f > 0))["selection"]["rows"]
+    expected = {f"x{j}": np.abs(w) * X[:, j].std() for j, w in enumerate(model.coef_[0]) if w}
+    assert {row["name"]: row["effect"] for row in rows} == pytest.approx(expected, rel=1e-4)
+    assert rows == sorted(rows, key=lambda row: -row["effect"])
+    curves = FGMClassifier(n_features=1, space="gaussian").fit(X, f > 0)
+    (row,) = shown(curves.report(X_test=X, y_test=f > 0))["selection"]["rows"]
+    # One curve is all that decision values vary by.
+    assert row["effect"] == pytest.approx(curves.decision_function(X).std(), rel=1e-4)
+    assert "effect" not in shown(model.report())["selection"]["rows"][0]
+
+
 def test_cross_validation_goes_with_the_model(tmp_path, data):
     X, y = data
     model = FGMClassifierCV(n_features=6, budget=1).fit(X, y)

@@ -8,7 +8,7 @@ use featgen::files::write_whole;
 use featgen::model::{Decisions, Lacking, Predictor, Truth};
 use featgen::objective::Output;
 use featgen::{Context, Error, Model};
-use featgen_report::{About, Report, Test};
+use featgen_report::{About, Effects, Report, Test};
 
 use crate::args::ReportArgs;
 use crate::predict::{self, Offset};
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<u8> {
         decision: &tested.decision,
         truth: &tested.truth,
         lacking: &tested.lacking,
+        effects: tested.effects.clone(),
     });
     let page = Report::new(&model, &about, test.as_ref()).to_html();
     write_whole(&args.output, |out| out.write_all(page.as_bytes()))?;
@@ -49,16 +50,17 @@ struct Tested {
     decision: Vec<f64>,
     truth: Truth,
     lacking: Lacking,
+    effects: Vec<f64>,
 }
 
 impl Tested {
     fn read(model: &Model, args: &ReportArgs, data: &Path, context: &Context) -> anyhow::Result<Self> {
         let mut reader = args.people.tell(args.input.reader(context));
         // A table has its labels where the training data had them, unless it is said otherwise.
-        if let Some(column) = model.label_column.as_ref().filter(|_| !args.input.names_labels()) {
-            if data != Path::new("-") && Reader::is_table(data) && model.output != Output::Risk {
-                reader = reader.label_column(column);
-            }
+        let unsaid = !args.input.names_labels() && model.output != Output::Risk;
+        let column = model.label_column.as_ref().filter(|_| unsaid);
+        if let Some(column) = column.filter(|_| data != Path::new("-") && Reader::is_table(data)) {
+            reader = reader.label_column(column);
         }
         if let Some(genotypes) = model.genotypes() {
             reader = reader.genotypes(genotypes);
@@ -70,9 +72,10 @@ impl Tested {
         predict::refuse_if_all(&lacking, &source, args.missing_ok)?;
         let predictor = model.predictor(&names, &source);
         let offset = Offset::read(model, args.offset.as_deref(), args.quiet)?;
-        let mut seen = Seen::new(model, &source);
+        let mut seen = Seen::new(model, &source, Effects::new(model, &names));
         batches.for_each(predictor.inputs(), |batch| seen.take(&predictor, &offset, &batch))?;
-        let Seen { decision, truth, has_features, .. } = seen;
+        let Seen { decision, truth, has_features, effects, .. } = seen;
+        let effects = effects.finish();
         offset.end(decision.len() / model.outputs())?;
         if decision.is_empty() {
             return Err(Error::input(source.as_str(), "no instances to test the model on").into());
@@ -85,7 +88,7 @@ impl Tested {
         if !args.quiet {
             strangers.notes().iter().for_each(|note| crate::note(format_args!("note: {source}: {note}")));
         }
-        Ok(Self { source, decision, truth, lacking })
+        Ok(Self { source, decision, truth, lacking, effects })
     }
 }
 
@@ -97,15 +100,16 @@ struct Seen<'a> {
     truth: Truth,
     /// Whether any instance so far has any of the features that the model looks at.
     has_features: bool,
+    effects: Effects<'a>,
 }
 
 impl<'a> Seen<'a> {
-    fn new(model: &'a Model, source: &'a str) -> Self {
+    fn new(model: &'a Model, source: &'a str, effects: Effects<'a>) -> Self {
         let truth = match model.output {
             Output::Classes => Truth::Classes(Vec::new()),
             Output::Number | Output::Rate | Output::Risk => Truth::Numbers(Vec::new()),
         };
-        Self { model, source, decision: Vec::new(), truth, has_features: false }
+        Self { model, source, decision: Vec::new(), truth, has_features: false, effects }
     }
 
     fn take(&mut self, predictor: &Predictor<'_>, offset: &Offset, batch: &Batch) -> anyhow::Result<()> {
@@ -115,6 +119,7 @@ impl<'a> Seen<'a> {
         }
         offset.add(self.decision.len() / self.model.outputs(), &mut decision)?;
         self.has_features |= batch.has_wanted;
+        self.effects.add(&*batch.columns);
         self.decision.append(&mut decision);
         match (&mut self.truth, self.model.truth(&batch.labels)) {
             (Truth::Classes(all), Some(Truth::Classes(mut some))) => all.append(&mut some),

@@ -37,6 +37,9 @@ fn refused(folder: &Path, args: &str, code: i32) -> String {
     String::from_utf8(out).unwrap()
 }
 
+/// What is true of an instance, given its number and its first two values.
+type Label<'a> = &'a dyn Fn(usize, f64, f64) -> String;
+
 /// Numbers that look random, a row an instance, and what is true of each as `label` says of the first two.
 fn table(rows: usize, head: &str, label: impl Fn(usize, f64, f64) -> String) -> String {
     let value = |i: usize, j: usize| ((i * i * 31 + i * 17 + j * 101 + i * j * 7) % 97) as f64 / 48.0 - 1.0;
@@ -122,7 +125,7 @@ fn every_outcome_has_pictures_of_its_own() {
         ["low", "middle", "high"][if a + b < -0.5 { 0 } else { 1 + usize::from(a + b > 0.5 || i < 2) }]
             .to_owned()
     };
-    let outcomes: [(&str, &str, &str, &dyn Fn(usize, f64, f64) -> String); 4] = [
+    let outcomes: [(&str, &str, &str, Label<'_>); 4] = [
         ("softmax", "y", "confusion", &many),
         ("squared", "y", "numbers", &|_, a, b| (a - b).to_string()),
         ("poisson", "y", "numbers", &|i, a, _| ((1.0 + a).exp() + (i % 2) as f64).round().to_string()),

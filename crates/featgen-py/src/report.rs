@@ -4,19 +4,21 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use featgen::model::{Lacking, Truth};
-use featgen_report::{About, Naming, Report, Test};
+use featgen_report::{About, Effects, Naming, Report, Test};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::raise;
+use crate::matrix::Matrix;
 use crate::model::Model;
 
-/// Predictions for test data, and what is true: the places of classes, or numbers.
+/// Test data, predictions for them, and what is true: the places of classes, or numbers.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Tested<'py> {
     name: String,
+    x: Matrix<'py>,
     decision: PyReadonlyArray2<'py, f64>,
     codes: Option<PyReadonlyArray1<'py, i64>>,
     numbers: Option<PyReadonlyArray1<'py, f64>>,
@@ -69,7 +71,10 @@ pub(crate) fn report(
     // Columns that are missing are an error before it comes to this.
     let lacking = Lacking { missing: Vec::new(), of: model.get().inputs.len() };
     let decision = tested.decision.as_slice()?;
-    let test = Test { name: &tested.name, decision, truth: &truth, lacking: &lacking };
+    let mut effects = Effects::new(model.get(), &tested.x.names());
+    effects.add(&*tested.x.columns()?);
+    let effects = effects.finish();
+    let test = Test { name: &tested.name, decision, truth: &truth, lacking: &lacking, effects };
     Ok(Report::new(model.get(), &about, Some(&test)).to_html())
 }
 

@@ -42,13 +42,16 @@ function tinted(x, largest) {
 
 function featureTable(selection) {
   const { rows, classes = [], curves } = selection;
-  const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.weight)), 0);
   const signs = rows.some((row) => row.weight < 0);
   const has = (test) => rows.some(test);
+  const tested = has((row) => row.effect !== undefined);
+  const size = tested ? (row) => (row.weight < 0 ? -row.effect : row.effect) : (row) => row.weight;
+  const largest = rows.reduce((most, row) => Math.max(most, Math.abs(size(row))), 0);
   const columns = [
     { title: "feature", value: (row) => row.name, text: (row) => row.name, cell: nameCell, className: "name-cell" },
     { title: curves || classes.length ? "size" : "weight", number: true, value: (row) => (signs ? row.weight : Math.abs(row.weight)), cell: (row) => short(row.weight) },
-    { title: "", cell: (row) => bar(row.weight, largest, signs), className: "bar-cell" },
+    ...(tested ? [{ title: "effect", number: true, value: (row) => row.effect, cell: (row) => short(row.effect) }] : []),
+    { title: "", cell: (row) => bar(size(row), largest, signs), className: "bar-cell" },
   ];
   if (curves) columns.push({ title: "curve", cell: (row) => (row.curve ? spark(row.curve) : "") });
   const widest = rows.reduce((most, row) => Math.max(most, ...(row.weights || [0]).map(Math.abs)), 0);
@@ -100,9 +103,14 @@ function selectionSection(selection, watch) {
   const parts = [];
   if (sides && !curves) {
     const [first, second] = sides;
-    parts.push(element("p", { class: "small soft" }, "Weights above 0 speak for ", element("bdi", { class: "inline" }, second.slice(0, 100)), ", weights below 0 for ", element("bdi", { class: "inline" }, first.slice(0, 100)), "; they are in units of the data."));
+    parts.push(element("p", { class: "small soft" }, "Weights above 0 speak for ", element("bdi", { class: "inline" }, second.slice(0, 100)), ", weights below 0 for ", element("bdi", { class: "inline" }, first.slice(0, 100)), "."));
   }
-  if (curves) parts.push(element("p", { class: "small soft" }, "Each feature has a curve: what it adds to the decision value at each of its values. Its size is the length of the curve's weights."));
+  if (rows.length && !curves) {
+    const effect = "The effect is how much a feature changes the decision value over the test data: the standard deviation of its weight times its value.";
+    const units = "Weights are in units of the data: of features in other units, the one with small values has the large weight. With test data, the page shows effects.";
+    parts.push(element("p", { class: "small soft" }, rows[0].effect === undefined ? units : effect));
+  }
+  if (curves) parts.push(element("p", { class: "small soft" }, "Each feature has a curve: what it adds to the decision value at each of its values. Its size is the length of the curve's weights.", rows.some((row) => row.effect !== undefined) ? " The effect is how much it changes the decision value over the test data: the standard deviation of what it adds." : ""));
   if (!rows.length) parts.push(element("p", {}, "No feature helps."));
   if (groups) parts.push(element("h3", {}, "Groups"), groupTable(groups), element("h3", {}, "Features in them"));
   if (rows.length) parts.push(featureTable(selection));

@@ -6,6 +6,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `selection` | what was selected: features, groups, curves, columns kept |
+//! | `effects` | how much features matter on some data |
 //! | `counts` | how good any number of features is |
 //! | `words` | numbers and proofs as people read them |
 //! | `repeat` | data, parameters, and the command that repeats the run |
@@ -13,6 +14,7 @@
 //! | `page` | the page itself |
 
 mod counts;
+mod effects;
 mod page;
 mod repeat;
 mod selection;
@@ -30,6 +32,7 @@ use selection::Selection;
 use tested::Tested;
 use words::{Figure, count, percent};
 
+pub use effects::Effects;
 pub use selection::Naming;
 
 /// All that the page shows.
@@ -74,12 +77,15 @@ pub struct Test<'a> {
     pub truth: &'a Truth,
     /// What the data lack of the model's features.
     pub lacking: &'a Lacking,
+    /// How much each of its features matters there: [`Effects::finish`].
+    pub effects: Vec<f64>,
 }
 
 impl Report {
     /// About a model and, if there are some, its predictions for test data.
     pub fn new(model: &Model, about: &About<'_>, test: Option<&Test<'_>>) -> Self {
-        let selection = Selection::new(model, about.naming, about.file);
+        let effects = test.map(|test| test.effects.as_slice());
+        let selection = Selection::new(model, about.naming, about.file, effects);
         let tested = test.map(|test| Tested::new(model, test));
         let counts = Counts::new(model);
         Self {

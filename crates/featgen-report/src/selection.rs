@@ -61,6 +61,9 @@ pub(crate) struct Selection {
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) weight: f64,
+    /// How much it changes decision values over the test data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effect: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     weights: Vec<f64>,
     round: usize,
@@ -171,7 +174,7 @@ struct Rows<'a> {
 }
 
 impl Selection {
-    pub(crate) fn new(model: &Model, naming: Naming, file: Option<&[u8]>) -> Self {
+    pub(crate) fn new(model: &Model, naming: Naming, file: Option<&[u8]>, effects: Option<&[f64]>) -> Self {
         // A file with other ideas of these than the page has is no reason to show nothing.
         let extras = file.and_then(|file| serde_json::from_slice::<Extras>(file).ok()).unwrap_or_default();
         let inputs = model.inputs.iter().map(|input| (input.id, input.name.as_str())).collect();
@@ -185,10 +188,15 @@ impl Selection {
             [a, b] if !many => Some([a.clone(), b.clone()]),
             _ => None,
         };
-        let listed: Vec<Row> = match curves {
+        let mut listed: Vec<Row> = match curves {
             true => groups.iter().take(MOST_ROWS).map(|selected| rows.curve(selected)).collect(),
             false => model.selected().into_iter().take(MOST_ROWS).map(|term| rows.feature(term)).collect(),
         };
+        if let Some(effects) = effects {
+            listed.iter_mut().zip(effects).for_each(|(row, effect)| row.effect = Some(drawn(*effect)));
+            // What matters most comes first.
+            listed.sort_by(|a, b| b.effect.unwrap_or(0.0).total_cmp(&a.effect.unwrap_or(0.0)));
+        }
         let group = |selected: &Selected<'_>| GroupRow {
             name: selected.group.name.clone(),
             norm: drawn(selected.norm),
@@ -263,6 +271,7 @@ impl Rows<'_> {
         Row {
             name: self.called(&term.name, &term.feature),
             weight: drawn(term.weight.one()),
+            effect: None,
             weights: weights.map(drawn).collect(),
             round: term.round,
             group: term.group.map(|group| self.model.groups[group].name.clone()),
@@ -299,6 +308,7 @@ impl Rows<'_> {
                 |term| self.called(name, &Feature::input(term.feature.inputs()[0])),
             ),
             weight: drawn(selected.norm),
+            effect: None,
             weights: Vec::new(),
             round: selected.group.round,
             group: None,
