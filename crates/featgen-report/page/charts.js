@@ -166,15 +166,18 @@ function countsChart(counts, unit) {
   const has = points.some((point) => point.se !== undefined);
   const high = points.map((point) => point.mean + (point.se || 0));
   const low = points.map((point) => point.mean - (point.se || 0));
-  const wide = x.length > 1 && x[0] > 0 && x[x.length - 1] / x[0] > 60;
+  const wide = x.length > 1 && x[0] > 0 && model.features > 0 && Math.max(x[x.length - 1], model.features) / x[0] > 60;
+  const first = Math.min(x[0], model.features), last = Math.max(x[x.length - 1], model.features);
+  const room = 0.03 * (last - first) || 1;
+  const across = () => (wide ? [first / 1.2, last * 1.2] : [first - room, last + room]);
   const edge = { stroke: "transparent", width: 0, points: { show: false }, value };
   const seen = [...high, ...low, model.mean, ...(counts.baseline === undefined ? [] : [counts.baseline])];
   const options = {
     scales: {
-      x: wide ? { time: false, distr: 3 } : { time: false, range: (_, a, b) => (a === b ? [a - 1, b + 1] : [a - 0.03 * (b - a), b + 0.03 * (b - a)]) },
+      x: { time: false, ...(wide ? { distr: 3 } : {}), range: across },
       y: { range: (u) => roomy(u, Math.min(...seen), Math.max(...seen)) },
     },
-    axes: [{ ...axis(`number of ${unit}s`, (n) => counted(n)), incrs: WHOLE }, axis(counts.name, shown, 62)],
+    axes: [{ ...axis(`number of ${unit}s`, (n) => (Number.isInteger(n) ? counted(n) : "")), ...(wide ? {} : { incrs: WHOLE }) }, axis(counts.name, shown, 62)],
     series: [
       { label: `${unit}s`, value: (_, n) => (n === null ? "–" : counted(n)) },
       line(counts.held_out ? "held out" : "training data", "--positive", { value, points: { show: x.length < 60, size: 6, fill: () => colour("--positive") } }),

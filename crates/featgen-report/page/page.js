@@ -151,12 +151,12 @@ function confusionTable({ classes, counts, recall, precision, mistakes }) {
     });
     return element("tr", {}, element("th", { scope: "row", title: classes[k].slice(0, 500) }, element("bdi", {}, classes[k].slice(0, 40))), cells, element("td", { class: "count soft" }, part(recall[k])));
   });
-  const last = element("tr", {}, element("th", { scope: "row", class: "soft" }, "right of these"), precision.map((x) => element("td", { class: "count soft" }, part(x))), element("td", {}));
+  const last = element("tr", {}, element("th", { scope: "row", class: "soft" }, "right (precision)"), precision.map((x) => element("td", { class: "count soft" }, part(x))), element("td", {}));
   return [
     element("h3", {}, "Which class was taken for which"),
     element("p", { class: "small soft" }, "The true class down, the predicted one across."),
     element("div", { class: "wide" }, element("table", { class: "matrix" },
-      element("thead", {}, element("tr", {}, element("th", {}, "true"), classes.map(head), element("th", { scope: "col" }, "recognised"))),
+      element("thead", {}, element("tr", {}, element("th", {}, "true"), classes.map(head), element("th", { scope: "col" }, "recognised (recall)"))),
       element("tbody", {}, body, last))),
   ];
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use featgen::Model;
 use serde::Serialize;
 
-use crate::words::{drawn, is_part, metric_name, unit};
+use crate::words::{drawn, is_part, metric_name, plural, unit};
 
 /// Points of the picture, at most.
 const MOST_POINTS: usize = 500;
@@ -56,11 +56,15 @@ impl Counts {
         let cv = model.cv.as_ref()?;
         let points = cv.points.iter().map(|point| Point::new(point.features, point.mean, point.se));
         let again = if cv.repeats > 1 { format!(", {} times", cv.repeats) } else { String::new() };
-        let unit = unit(model);
+        let best = plural(cv.best as u128, unit(model));
+        let least = match cv.best == cv.chosen {
+            true => "and no fewer come within one standard error of it".to_owned(),
+            false => format!("and the fewest within one standard error of it are {}", cv.chosen),
+        };
         let told = format!(
             "Measured on instances that were not learned from: cross-validation with {} folds{again}. The band is one standard error to \
-             each side. {} {unit}s are best in the mean; {} are the fewest within one standard error of that.",
-            cv.folds, cv.best, cv.chosen
+             each side. The best mean is that of {best}, {least}.",
+            cv.folds
         );
         Some(Self {
             held_out: true,
@@ -80,7 +84,7 @@ impl Counts {
         let by_count: BTreeMap<usize, f64> =
             model.rounds.iter().map(|round| (round.selected, round.fit().part())).collect();
         let fit = model.training.fit();
-        let name = if fit.accuracy().is_some() { "accuracy" } else { "explained" };
+        let name = if fit.accuracy().is_some() { "accuracy" } else { "part explained" };
         Self {
             held_out: false,
             name: name.to_owned(),

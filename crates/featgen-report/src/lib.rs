@@ -150,7 +150,8 @@ fn figures(model: &Model, tested: Option<&Tested>) -> Vec<Figure> {
         Some(cv) => {
             let text = words::with_error(&cv.metric, cv.mean, cv.se);
             let without = words::measured(&cv.metric, cv.baseline);
-            let told = format!("mean of {} folds; no features at all: {without}", cv.folds);
+            let again = if cv.repeats > 1 { format!(", {} times", cv.repeats) } else { String::new() };
+            let told = format!("mean of {} folds{again}; no features at all: {without}", cv.folds);
             figures.push(Figure::new(&format!("{}, held out", words::metric_name(&cv.metric)), &text, &told));
         }
         None if tested.is_none() => {

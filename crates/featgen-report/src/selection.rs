@@ -125,7 +125,7 @@ struct Extras {
 
 #[derive(Debug, Default, Clone, Deserialize)]
 struct TermExtras {
-    #[serde(default)]
+    #[serde(default, alias = "frequency")]
     stability: Option<f64>,
     #[serde(default)]
     stand_ins: Vec<GivenStandIn>,
