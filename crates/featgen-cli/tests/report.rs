@@ -190,6 +190,20 @@ fn what_newer_files_say_of_terms_is_shown() {
     assert_eq!((&row["stability"], &row["stand_ins"][0]["name"]), (&0.75.into(), &"other".into()));
 }
 
+/// What is proven of features that are not there was more than could be counted.
+#[test]
+fn a_model_without_features_has_a_page() {
+    let folder = workplace();
+    run(folder.path(), "train train --features 2 -q -o model.json");
+    let file = folder.path().join("model.json");
+    let mut model: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    (model["terms"], model["rounds"]) = (serde_json::json!([]), serde_json::json!([]));
+    model["proof"]["forced"] = 1.into();
+    fs::write(&file, model.to_string()).unwrap();
+    run(folder.path(), "report model.json -o page.html");
+    assert_eq!(shown(folder.path(), "page.html").1["selection"]["rows"], serde_json::json!([]));
+}
+
 #[test]
 fn thousands_of_long_names_make_no_large_page() {
     let folder = tempfile::tempdir().unwrap();

@@ -32,8 +32,9 @@ function list(names) {
 }
 
 function tinted(x, largest) {
-  const digits = Math.abs(x) < 0.001 * largest ? "0" : short(Number(x.toPrecision(2)));
-  const cell = element("span", {}, digits);
+  // As many decimals as the largest needs: beside it, more would be noise.
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(largest)) - 1);
+  const cell = element("span", {}, largest > 1e-4 && largest < 1e6 ? x.toFixed(Math.min(decimals, 8)) : short(x));
   const part = largest > 0 ? Math.round(45 * Math.min(1, Math.abs(x) / largest)) : 0;
   cell.style.background = `color-mix(in srgb, var(${x < 0 ? "--negative" : "--positive"}) ${part}%, transparent)`;
   cell.style.padding = "2px 4px";
@@ -101,13 +102,13 @@ function curveCharts(selection, watch) {
 function selectionSection(selection, watch) {
   const { rows, count, unit, sides, curves, groups, kept } = selection;
   const parts = [];
-  if (sides && !curves) {
+  if (sides && !curves && rows.length) {
     const [first, second] = sides;
     parts.push(element("p", { class: "small soft" }, "Weights above 0 speak for ", element("bdi", { class: "inline" }, second.slice(0, 100)), ", weights below 0 for ", element("bdi", { class: "inline" }, first.slice(0, 100)), "."));
   }
   if (rows.length && !curves) {
     const effect = "The effect is how much a feature changes the decision value over the test data: the standard deviation of its weight times its value.";
-    const units = "Weights are in units of the data: of features in other units, the one with small values has the large weight. With test data, the page shows effects.";
+    const units = "Weights are in units of the data: a feature with small values has a large weight. With test data, the page shows effects, which can be compared.";
     parts.push(element("p", { class: "small soft" }, rows[0].effect === undefined ? units : effect));
   }
   if (curves) parts.push(element("p", { class: "small soft" }, "Each feature has a curve: what it adds to the decision value at each of its values. Its size is the length of the curve's weights.", rows.some((row) => row.effect !== undefined) ? " The effect is how much it changes the decision value over the test data: the standard deviation of what it adds." : ""));

@@ -171,8 +171,8 @@ fn of_choice(model: &Model, proof: &Proof) -> Vec<String> {
     if proof.forced as u128 >= k && k > 0 {
         said.push("No other set is as good.".to_owned());
     } else if proof.forced > 0 {
-        let (forced, others) =
-            (count(proof.forced as u128), proof.undecided.saturating_sub(k - proof.forced as u128));
+        let (forced, rest) = (count(proof.forced as u128), k.saturating_sub(proof.forced as u128));
+        let others = proof.undecided.saturating_sub(rest);
         let others = match others {
             0 => String::new(),
             others if others < model.training.candidates / 10 => {
