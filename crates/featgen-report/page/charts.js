@@ -1,7 +1,8 @@
 /* Charts, drawn by uPlot. Colours are those of the page, and are asked for whenever a chart is drawn: themes may change. */
 
 const charts = [];
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A colour by its name on the page, or as it is. */
+const colour = (name) => (name.startsWith("#") ? name : getComputedStyle(document.documentElement).getPropertyValue(name).trim());
 const PIXELS = () => window.devicePixelRatio || 1;
 
 /** An axis in the colours of the page. */
@@ -317,12 +318,14 @@ function survivalChart(survival) {
   return chart("Kaplan-Meier curves by thirds of the risk", options, uPlot.join(tables), 360);
 }
 
+/** Colours of classes, which can be told apart on light and on dark paper. */
+const CLASSES = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"];
+
 /** What a feature adds to the decision value, over its values. */
 function curveChart(row, classes) {
   const { from, to, values } = row.curve;
   const n = values[0].length;
   const x = values[0].map((_, k) => from + ((to - from) * k) / Math.max(1, n - 1));
-  const strokes = ["--positive", "--negative", "--third", "--soft"];
   const shown = values.slice(0, classes.length || 1);
   const options = {
     about: "curve of a feature",
@@ -331,7 +334,7 @@ function curveChart(row, classes) {
     axes: [axis("value", short), axis("adds", short, 58)],
     series: [
       { label: "value", value: (_, v) => short(v) },
-      ...shown.map((_, k) => line(values.length > 1 ? classes[k] : "adds", strokes[k % 4], { points: { show: false }, dash: k >= 4 ? [6, 4] : undefined })),
+      ...shown.map((_, k) => line(values.length > 1 ? classes[k] : "adds", values.length > 1 ? CLASSES[k % CLASSES.length] : "--positive", { points: { show: false } })),
     ],
     hooks: { draw: [(u) => drawLine(u, [u.scales.x.min, 0], [u.scales.x.max, 0], colour("--soft"), [2, 4])] },
   };

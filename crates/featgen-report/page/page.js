@@ -54,7 +54,8 @@ function featureTable(selection) {
     ...(tested ? [{ title: "effect", number: true, value: (row) => row.effect, cell: (row) => short(row.effect) }] : []),
     { title: "", cell: (row) => bar(size(row), largest, signs), className: "bar-cell" },
   ];
-  if (curves) columns.push({ title: "curve", cell: (row) => (row.curve ? spark(row.curve) : "") });
+  // With several outputs there are several curves: those are drawn below.
+  if (has((row) => row.curve?.values.length === 1)) columns.push({ title: "curve", cell: (row) => (row.curve ? spark(row.curve) : "") });
   const widest = rows.reduce((most, row) => Math.max(most, ...(row.weights || [0]).map(Math.abs)), 0);
   classes.forEach((name, k) => {
     if (has((row) => row.weights)) columns.push({ title: name, number: true, value: (row) => row.weights[k], cell: (row) => tinted(row.weights[k], widest) });
@@ -116,7 +117,7 @@ function selectionSection(selection, watch) {
   if (groups) parts.push(element("h3", {}, "Groups"), groupTable(groups), element("h3", {}, "Features in them"));
   if (rows.length) parts.push(featureTable(selection));
   if (count > rows.length) parts.push(element("p", { class: "small" }, `The table has the ${counted(rows.length)} largest of ${counted(count)}.`));
-  if (curves && rows.length) parts.push(element("h3", {}, "Curves"), ...curveCharts(selection, watch));
+  if (rows.some((row) => row.curve)) parts.push(element("h3", {}, "Curves"), ...curveCharts(selection, watch));
   if (kept) {
     parts.push(element("h3", {}, "Kept: always in the model, and not counted"));
     parts.push(sortable(kept, [

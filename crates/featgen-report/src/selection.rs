@@ -292,7 +292,9 @@ impl Rows<'_> {
             (0..self.model.outputs()).map(|output| self.model.curve(selected, output)).collect();
         let size: usize = outputs.iter().map(Vec::len).sum();
         let ends = outputs.first().and_then(|points| Some((points.first()?[0], points.last()?[0])));
-        let curve = ends.filter(|_| size <= self.points).map(|(from, to)| Curve {
+        // Nobody can tell so many lines apart.
+        let few = self.model.outputs() <= MOST_CLASSES;
+        let curve = ends.filter(|_| few && size <= self.points).map(|(from, to)| Curve {
             from,
             to,
             values: outputs
