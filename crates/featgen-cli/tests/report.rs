@@ -148,6 +148,30 @@ fn every_outcome_has_pictures_of_its_own() {
 }
 
 #[test]
+fn the_command_on_the_page_repeats_the_run() {
+    let folder = workplace();
+    fs::write(folder.path().join("groups.txt"), "left: 1 2 3\nright: 4-6\n").unwrap();
+    for options in [
+        "--features 2 --cv 3 --metric auc",
+        "--loss logistic --select paper -C 1 --max-rounds 3 --tol 0.01 --no-shift --weight balanced",
+        "--features 2 --debias 1 --exchange 2 --scale std --prove 0.2 --time-limit 100",
+        "--gap 0.5 --solver apg --inner-decrease 1e-6 --weight 1=2 --weight -1=3",
+        "--space intersection --levels 5 --power 0.5 --features 2",
+        "--features 2 --keep 3 --inner-tol 1e-5",
+        "--groups groups.txt --group-weight sqrt --features 1 --singletons",
+    ] {
+        run(folder.path(), &format!("train train {options} -q -o model.json"));
+        run(folder.path(), "report model.json -o page.html");
+        let command = shown(folder.path(), "page.html").1["repeat"].as_str().unwrap().to_owned();
+        let arguments = command.strip_prefix("featgen ").unwrap();
+        let arguments = arguments.replace("DATA", "train").replace("MODEL", "again.json");
+        run(folder.path(), &format!("{arguments} -q"));
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(read("again.json"), read("model.json"), "{options}: {command}");
+    }
+}
+
+#[test]
 fn names_are_only_ever_text() {
     let folder = tempfile::tempdir().unwrap();
     let hostile = [
