@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._anndata import convert_anndata
     from ._files import load, save
     from ._frames import TableWarning
+    from ._report import Page, report
     from ._store import Store, convert, open_store
     from .estimators import FGMClassifier, FGMRegressor, FGMSelector, FGMSurvival
     from .spaces import HIK, Gaussian, Groups, Intersection, Linear, Poly2, Products, Space, Tree
@@ -43,6 +44,7 @@ __all__ = [
     "Groups",
     "Intersection",
     "Linear",
+    "Page",
     "Poly2",
     "Products",
     "Space",
@@ -55,6 +57,7 @@ __all__ = [
     "load",
     "open_store",
     "plot",
+    "report",
     "save",
 ]
 
@@ -64,6 +67,7 @@ _HOMES = {
     "_anndata": ("convert_anndata",),
     "_files": ("load", "save"),
     "_frames": ("TableWarning",),
+    "_report": ("Page", "report"),
     "_store": ("Store", "convert", "open_store"),
     "estimators": ("FGMClassifier", "FGMRegressor", "FGMSelector", "FGMSurvival"),
     "spaces": (

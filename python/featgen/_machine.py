@@ -23,10 +23,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from . import _featgen, _frames, _html, _input, _parameters, spaces
+from . import _featgen, _frames, _input, _parameters, spaces
 from ._checks import function, level
 from ._columns import check_order, check_present, column_names, kept_columns, product
 from ._progress import going_on, proving, reporter
+from ._report import Shown
 from ._selection import DENSE_LIMIT, Selection, is_fitted
 from ._store import Store
 from ._target import as_text, class_weights, classes_of, numbers_of, sample_weights, times_of
@@ -42,7 +43,7 @@ def _selects_columns(machine: Machine) -> bool:
     return not machine._searched()._generates and machine._made is None
 
 
-class Machine(Selection, BaseEstimator):
+class Machine(Shown, Selection, BaseEstimator):
     """What all estimators are: a fit that selects, and what can be known of it."""
 
     #: The losses that estimators of this kind take.
@@ -528,7 +529,7 @@ class Machine(Selection, BaseEstimator):
         shown = lambda i, name: f"x{i}" if names is None and self._made is None else name
         return {shown(i, name): np.array(weight) for i, name, weight in self._facts["kept"]}
 
-    # Files and pictures
+    # Files
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the model as a file that the command line reads too.
@@ -540,20 +541,6 @@ class Machine(Selection, BaseEstimator):
         """
         check_is_fitted(self)
         self._model.save(path)
-
-    # The diagram of scikit-learn; once fitted, with what was selected below it.
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._summary()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        shown = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in shown:
-            shown["text/html"] += self._summary()
-        return shown
-
-    def _summary(self) -> str:
-        return _html.summary(self) if is_fitted(self) else ""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -129,6 +129,9 @@ class _CrossValidated(Machine):
         }
         points = found["curves"][found["at_cost"]][1]
         self.cv_score_, self.cv_error_ = next(p[1:3] for p in points if p[0] == found["chosen"])
+        kept = {key: found[key] for key in ("metric", "folds", "repeats", "baseline", "best", "chosen")}
+        kept |= {"mean": self.cv_score_, "se": self.cv_error_, "points": [point[:3] for point in points]}
+        self._model = self._model.with_cv(kept)
 
     def _validation(self, target: dict[str, Any], groups: ArrayLike | None) -> dict[str, Any]:
         """What the engine is told about folds, metric and costs."""

@@ -15,6 +15,7 @@ mod path;
 mod plot;
 mod predict;
 mod progress;
+mod report;
 mod space;
 mod stored;
 mod style;
@@ -70,6 +71,7 @@ fn command(command: &Command) -> anyhow::Result<u8> {
         Command::Path(args) => path::run(&args.train, &context),
         Command::Predict(args) => predict::run(args, &context),
         Command::Inspect(args) => inspect::run(args),
+        Command::Report(args) => report::run(args, &context),
         Command::Convert(args) => convert::run(args, &context),
         Command::Synth(args) => synth::run(args),
         Command::Demo(args) => demo::run(args, &context),

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use featgen::data::Dataset;
 use featgen::machine::Select;
+use featgen::model::CrossValidated;
 use featgen::validate::{Costs, Curve, Validated};
 use featgen::{Context, Error, Machine, Model};
 use serde::Serialize;
@@ -51,7 +52,10 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
         return Err(Error::input(data.source.as_str(), "no feature helps in any fold").into());
     }
     let model = match args.output.is_some() || test.is_some() {
-        true => Some(refit(args, &machine, &found, &data, &mut progress, &context)?),
+        true => Some(Model {
+            cv: Some(CrossValidated::new(&found, &found.chosen_estimate())),
+            ..refit(args, &machine, &found, &data, &mut progress, &context)?
+        }),
         false => None,
     };
     if let (Some(path), Some(model)) = (&args.output, &model) {

@@ -34,14 +34,14 @@ pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
     let strangers = batches.strangers();
     let (source, names) = (batches.source().to_owned(), batches.names().clone());
     let mut lacking = model.lacking(&names, batches.dimension());
-    refuse_if_all(&lacking, &source, args)?;
+    refuse_if_all(&lacking, &source, args.missing_ok)?;
     let predictor = model.predictor(&names, &source);
-    let offset = Offset::read(&model, args)?;
+    let offset = Offset::read(&model, args.offset.as_deref(), args.quiet)?;
     let mut predictions = Predictions::new(&model, &predictor, Sink::new(args)?, args.output_kind, offset);
     batches.for_each(predictor.inputs(), |batch| predictions.take(&batch))?;
     if !predictions.has_features {
         lacking = model.lacking_all();
-        refuse_if_all(&lacking, &source, args)?;
+        refuse_if_all(&lacking, &source, args.missing_ok)?;
     }
     let (quality, known) = predictions.finish(lacking.missing.len())?;
     if args.json {
@@ -84,8 +84,8 @@ fn at_features(model: Model, args: &PredictArgs) -> Result<Model, Error> {
 }
 
 /// Data with nothing to look at are hardly those that were meant: every answer would be the same.
-fn refuse_if_all(lacking: &Lacking, source: &str, args: &PredictArgs) -> Result<(), Error> {
-    if args.missing_ok || !lacking.all() {
+pub(crate) fn refuse_if_all(lacking: &Lacking, source: &str, missing_ok: bool) -> Result<(), Error> {
+    if missing_ok || !lacking.all() {
         return Ok(());
     }
     let reason = match lacking.of {
@@ -96,32 +96,32 @@ fn refuse_if_all(lacking: &Lacking, source: &str, args: &PredictArgs) -> Result<
 }
 
 /// Numbers that are added to decision values.
-struct Offset {
+pub(crate) struct Offset {
     file: String,
     numbers: Option<Vec<f64>>,
 }
 
 impl Offset {
     /// Of the file that is given. A model that was trained with one should have one.
-    fn read(model: &Model, args: &PredictArgs) -> Result<Self, Error> {
-        let file = args.offset.as_ref().map_or_else(String::new, |file| file.display().to_string());
-        if args.offset.is_some() && model.outputs() > 1 {
+    pub(crate) fn read(model: &Model, given: Option<&Path>, quiet: bool) -> Result<Self, Error> {
+        let file = given.map_or_else(String::new, |file| file.display().to_string());
+        if given.is_some() && model.outputs() > 1 {
             return Err(Error::parameter(
                 "offset",
                 "only models with one decision value an instance take one",
             ));
         }
-        if args.offset.is_none() && model.offset && !args.quiet {
+        if given.is_none() && model.offset && !quiet {
             crate::note(format_args!(
                 "note: the model was trained with --offset, and predictions are made without one"
             ));
         }
-        let numbers = args.offset.as_ref().map(|file| read_offsets(file, None)).transpose()?;
+        let numbers = given.map(|file| read_offsets(file, None)).transpose()?;
         Ok(Self { file, numbers })
     }
 
     /// Adds the numbers of instances after so many others.
-    fn add(&self, before: usize, decision: &mut [f64]) -> Result<(), Error> {
+    pub(crate) fn add(&self, before: usize, decision: &mut [f64]) -> Result<(), Error> {
         let Some(numbers) = &self.numbers else { return Ok(()) };
         let Some(own) = numbers.get(before..before + decision.len()) else {
             let (given, needed) = (numbers.len(), before + decision.len());
@@ -133,7 +133,7 @@ impl Offset {
     }
 
     /// All instances have come, so many.
-    fn end(&self, rows: usize) -> Result<(), Error> {
+    pub(crate) fn end(&self, rows: usize) -> Result<(), Error> {
         match &self.numbers {
             Some(numbers) if numbers.len() != rows => Err(Error::input(
                 self.file.as_str(),

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use featgen::data::read::{LeftOut, Reader, read_offsets};
 use featgen::data::{Columns, Dataset, Except, Labels, store};
-use featgen::model::Scores;
-use featgen::validate::{Costs, Estimate};
+use featgen::model::{CrossValidated, Scores};
+use featgen::validate::{Costs, Estimate, Validated};
 use featgen::{Context, Error, Machine, Model};
 
 use crate::args::{Size, TrainArgs};
@@ -47,6 +47,17 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     let trained = trained.and_then(|d| Some(model.scores(&d, &model.truth(&train.labels)?)));
     let spent = start.elapsed().as_secs_f64() - if validating.reads_again() { 0.0 } else { read };
     let held_out = held_out(args, machine.clone(), &model, &validating, spent, &progress);
+    let model = match &held_out {
+        Ok(HeldOut::Asked(found)) => {
+            Model { cv: Some(CrossValidated::new(found, &found.estimate())), ..model }
+        }
+        _ => model,
+    };
+    // Once more, with what is now known of it.
+    let saved = match args.output.as_deref().filter(|_| saved.is_ok() && model.cv.is_some()) {
+        Some(path) => model.save(path),
+        None => saved,
+    };
     progress.finish();
 
     let result = Shown {
@@ -121,8 +132,8 @@ pub(crate) fn fit(
 
 /// What is known of instances that were not learned from.
 enum HeldOut {
-    /// The estimate that was asked for.
-    Asked(Estimate),
+    /// What was asked for.
+    Asked(Box<Validated>),
     /// One that nobody asked for, as it was quick.
     Quick(Estimate),
     /// There are test data, or the user ended the run.
@@ -148,7 +159,7 @@ fn held_out(
     }
     if args.cv.is_wanted() {
         let found = validating.run(machine, Costs::One, progress)?;
-        return Ok(found.map_or(HeldOut::Unknown, |found| HeldOut::Asked(found.estimate())));
+        return Ok(found.map_or(HeldOut::Unknown, |found| HeldOut::Asked(Box::new(found))));
     }
     // What programs read does not depend on the clock.
     if args.test.is_some() || args.json {
@@ -333,7 +344,7 @@ struct Shown<'a> {
 impl Shown<'_> {
     fn as_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let asked = match self.held_out {
-            Some(HeldOut::Asked(estimate)) => Some(estimate.clone()),
+            Some(HeldOut::Asked(found)) => Some(found.estimate()),
             _ => None,
         };
         json::write(&Report::new(self.model, Some(self.seconds), self.test.clone()).with_cv(asked), out)
@@ -351,7 +362,10 @@ impl Shown<'_> {
         summary::quality(self.model, test, out, style)?;
         summary::baseline(self.model, self.labels, trained, test, out, style)?;
         match self.held_out {
-            Some(HeldOut::Asked(estimate) | HeldOut::Quick(estimate)) => {
+            Some(HeldOut::Asked(found)) => {
+                summary::line(out, style, "held out", &validate::told(&found.estimate()))?;
+            }
+            Some(HeldOut::Quick(estimate)) => {
                 summary::line(out, style, "held out", &validate::told(estimate))?;
             }
             Some(HeldOut::Unknown) => summary::line(out, style, "held out", FLATTERS)?,

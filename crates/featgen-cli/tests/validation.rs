@@ -42,6 +42,13 @@ fn svm(rows: usize, columns: usize, relevant: usize) -> String {
     text
 }
 
+/// What a model's file holds, and apart from it what cross-validation said.
+fn model_file(folder: &Path, name: &str) -> (Value, Option<Value>) {
+    let mut model: Value = serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap();
+    let cv = model.as_object_mut().unwrap().remove("cv");
+    (model, cv)
+}
+
 #[test]
 fn the_json_of_a_path_and_the_model_it_saves() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,8 +75,14 @@ fn the_json_of_a_path_and_the_model_it_saves() {
     // The model is what `train` makes of that number and cost.
     let cost = found["cost"].as_f64().unwrap();
     json(path, &format!("train in.svm --features {chosen} -B 1 -C {cost} --json -o same"));
-    let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
-    assert_eq!(read("model"), read("same"));
+    let (model, same) = (model_file(path, "model"), model_file(path, "same"));
+    assert_eq!(model.0, same.0);
+    // But for what was measured, which it keeps.
+    let kept = model.1.unwrap();
+    assert_eq!((&kept["chosen"], &kept["best"], same.1), (&found["chosen"], &found["best"], None));
+    for (point, of) in kept["points"].as_array().unwrap().iter().zip(points) {
+        assert!(["features", "mean", "se"].iter().all(|&key| point[key] == of[key]), "{point} {of}");
+    }
     for threads in [1, 2] {
         let mut again = json(path, &format!("path in.svm --features 10 -B 1 --json --threads {threads}"));
         again["seconds"] = found["seconds"].clone();
@@ -108,10 +121,14 @@ fn training_is_never_shown_alone() {
     let cv = &asked["cv"];
     assert_eq!((&cv["metric"], &cv["folds"], &cv["repeats"]), (&"accuracy".into(), &4.into(), &2.into()));
     assert!(cv["mean"].as_f64().unwrap() > 0.7 && cv["se"].as_f64().unwrap() > 0.0);
-    // Neither the JSON nor the model says anything that depends on the clock.
+    // Neither the JSON nor the model says anything that depends on the clock: what was measured is there if it was asked for.
     let quiet = json(path, "train in.svm --features 4 --json -o other");
     assert!(quiet.get("cv").is_none());
-    assert_eq!(fs::read(path.join("model")).unwrap(), fs::read(path.join("other")).unwrap());
+    let (model, other) = (model_file(path, "model"), model_file(path, "other"));
+    assert_eq!((model.0, other.1), (other.0, None));
+    assert!(["mean", "se", "baseline"].iter().all(|&key| model.1.as_ref().unwrap()[key] == cv[key]));
+    json(path, "train in.svm --features 4 --cv 4 --repeats 2 --json -o again");
+    assert_eq!(fs::read(path.join("model")).unwrap(), fs::read(path.join("again")).unwrap());
     let (_, shown, _) = run(path, "train in.svm --features 4");
     assert!(shown.contains("would reach") && shown.contains("on instances held out (5 folds)"), "{shown}");
     let (_, shown, _) = run(path, "train noise.svm --features 30");

@@ -6,6 +6,7 @@ mod error;
 mod fit;
 mod matrix;
 mod model;
+mod report;
 mod space;
 mod store;
 mod table;
@@ -32,6 +33,10 @@ mod _featgen {
     use crate::fit::fit;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::report::report;
+    #[pymodule_export]
+    use crate::report::write_text;
     #[pymodule_export]
     use crate::store::Maker;
     #[pymodule_export]

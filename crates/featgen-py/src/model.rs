@@ -17,6 +17,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::raise;
 use crate::matrix::Matrix;
+use crate::validate::Found;
 
 /// What a run leaves: terms, weights, path and certificate.
 #[pyclass(frozen, module = "featgen._featgen")]
@@ -27,6 +28,11 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn new(model: featgen::Model) -> Self {
         Self { model }
+    }
+
+    /// The engine's model.
+    pub(crate) fn get(&self) -> &featgen::Model {
+        &self.model
     }
 
     /// What a feature is called. The engine calls inputs without names by their numbers from 1; scikit-learn calls them
@@ -106,6 +112,11 @@ impl Model {
     /// The model with `n_features` features or the nearest number below; `None` if no round had so few.
     fn at(&self, n_features: usize) -> Option<Self> {
         self.model.at_most(n_features).map(Self::new)
+    }
+
+    /// The model with what cross-validation says of it.
+    fn with_cv(&self, found: Found) -> Self {
+        Self::new(featgen::Model { cv: Some(found.into()), ..self.model.clone() })
     }
 
     /// The model of columns that its inputs were made of, each times a factor plus an offset; with names for them, if there are any.

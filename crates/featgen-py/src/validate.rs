@@ -6,6 +6,7 @@ use std::sync::mpsc::sync_channel;
 
 use featgen::Context;
 use featgen::data::{ClassWeights, Names};
+use featgen::model::{CrossValidated, CrossValidatedPoint};
 use featgen::space::Scaling;
 use featgen::validate::{Costs, CrossValidation, Curve, Folds, Metric, Split, Study};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
@@ -37,6 +38,39 @@ impl Validation {
             Some(factors) if self.times && factors.is_empty() => Costs::auto(),
             Some(factors) if self.times => Costs::Times(factors.clone()),
             Some(costs) => Costs::Given(costs.clone()),
+        }
+    }
+}
+
+/// What cross-validation found, as far as models keep it: the chosen point, and all others at the same cost.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Found {
+    metric: String,
+    mean: f64,
+    se: f64,
+    folds: usize,
+    repeats: usize,
+    baseline: f64,
+    best: usize,
+    chosen: usize,
+    points: Vec<(usize, f64, f64)>,
+}
+
+impl From<Found> for CrossValidated {
+    fn from(found: Found) -> Self {
+        let there = |se: f64| Some(se).filter(|se| se.is_finite());
+        let point = |(features, mean, se)| CrossValidatedPoint { features, mean, se: there(se) };
+        Self {
+            metric: found.metric,
+            mean: found.mean,
+            se: there(found.se),
+            folds: found.folds,
+            repeats: found.repeats,
+            baseline: found.baseline,
+            best: found.best,
+            chosen: found.chosen,
+            points: found.points.into_iter().map(point).collect(),
         }
     }
 }
@@ -111,6 +145,8 @@ pub(crate) fn cross_validate<'py>(
     said.set_item("cost_index", found.cost_index)?;
     said.set_item("best_cost_index", found.best_cost_index)?;
     said.set_item("baseline", found.baseline)?;
+    said.set_item("folds", found.folds)?;
+    said.set_item("repeats", found.repeats)?;
     said.set_item("budget", path.budget_in_use().map_err(raise)?)?;
     said.set_item("by_gain", path.select_in_use().map_err(raise)? == featgen::machine::Select::Best)?;
     let point =

@@ -54,6 +54,11 @@ impl InputArgs {
         reader
     }
 
+    /// Whether it is said where labels are.
+    pub(crate) fn names_labels(&self) -> bool {
+        self.label.is_some() || self.time.is_some() || self.labels.is_some()
+    }
+
     pub(crate) fn threads(&self) -> usize {
         self.threads
     }

@@ -10,6 +10,7 @@ mod learning;
 mod path;
 mod people;
 mod predict;
+mod report;
 mod space;
 mod synth;
 mod table;
@@ -26,6 +27,7 @@ pub(crate) use learning::LearningArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use people::PeopleArgs;
 pub(crate) use predict::{OutputKind, PredictArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use space::{GroupingArgs, SpaceArgs};
 pub(crate) use synth::{
     BedArgs, GroupArgs, LinearArgs, ProductsArgs, SetArgs, SynthArgs, SynthFormat, SynthKind, SynthTableArgs,
@@ -44,13 +46,15 @@ Quick start:
   featgen demo                                          see it work on data made in memory
   featgen train data.svm --features 20 -o model.json    select 20 features and fit a model
   featgen path data.svm                                 how many features, and how good they are
-  featgen predict model.json new.svm                    classify new data with them",
+  featgen predict model.json new.svm                    classify new data with them
+  featgen report model.json -o page.html                a page about it, for a browser",
     after_long_help = "\
 Quick start:
   featgen demo                                          see it work on data made in memory
   featgen train data.svm --features 20 -o model.json    select 20 features and fit a model
   featgen path data.svm                                 how many features, and how good they are
   featgen predict model.json new.svm                    classify new data with them
+  featgen report model.json -o page.html                a page about it, for a browser
 
 Input is recognised by its content: svmlight/LIBSVM text, plain or compressed by gzip or zstd; CSV with a header \
 (name the label's column with --label; columns may be numbers, categories, dates and text, with values missing); Parquet \
@@ -74,6 +78,7 @@ pub(crate) enum Command {
     Path(Box<PathArgs>),
     Predict(PredictArgs),
     Inspect(InspectArgs),
+    Report(ReportArgs),
     Convert(ConvertArgs),
     Synth(SynthArgs),
     Demo(DemoArgs),
@@ -86,6 +91,7 @@ impl Command {
             Self::Train(args) => Some(args.input.threads()),
             Self::Path(args) => Some(args.train.input.threads()),
             Self::Predict(args) => Some(args.input.threads()),
+            Self::Report(args) => Some(args.input.threads()),
             Self::Convert(args) => Some(args.input.threads()),
             Self::Inspect(_) | Self::Synth(_) | Self::Demo(_) => None,
         }

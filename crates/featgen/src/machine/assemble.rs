@@ -75,6 +75,7 @@ impl Run<'_> {
             certificate,
             proof,
             discoveries,
+            cv: None,
             stopped,
             training,
             recipe: None,

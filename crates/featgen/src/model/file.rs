@@ -126,6 +126,9 @@ impl Model {
                 return refuse(format!("range of {}", group.name), x);
             }
         }
+        if let Some(x) = self.cv.iter().flat_map(|cv| cv.numbers()).find(|x| !x.is_finite()) {
+            return refuse("cross-validation".to_owned(), x);
+        }
         for round in &self.rounds {
             if let Some(x) = round.numbers().find(|x| !x.is_finite()) {
                 return refuse(format!("round {}", round.round), x);
@@ -255,7 +258,7 @@ mod tests {
         let path = folder.path().join("model");
         model.save(&path).unwrap();
         type Spoil = fn(&mut Model, f64);
-        let spoilt: [(&str, Spoil); 13] = [
+        let spoilt: [(&str, Spoil); 14] = [
             ("bias", |model, x| model.bias.0[0] = x),
             ("cost", |model, x| model.cost = x),
             ("asked_cost", |model, x| model.asked_cost = x),
@@ -265,6 +268,19 @@ mod tests {
             ("proof", |model, x| {
                 let (objective, lower_bound) = (x, 0.0);
                 model.proof = Some(Proof { objective, lower_bound, forced: 0, undecided: 1, nodes: 0 });
+            }),
+            ("cross-validation", |model, x| {
+                model.cv = Some(crate::model::CrossValidated {
+                    metric: "accuracy".into(),
+                    mean: x,
+                    se: None,
+                    folds: 5,
+                    repeats: 1,
+                    baseline: 0.5,
+                    best: 1,
+                    chosen: 1,
+                    points: Vec::new(),
+                });
             }),
             ("training accuracy", |model, x| model.training.accuracy = Some(x)),
             ("weight of feature 1", |model, x| model.terms[0].weight.0[0] = x),

@@ -1,5 +1,6 @@
 //! What is kept of a run: terms and weights, the path they came by, and the certificate.
 
+mod cross_validated;
 mod curve;
 mod discoveries;
 mod file;
@@ -17,6 +18,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use cross_validated::{CrossValidated, CrossValidatedPoint};
 pub use discoveries::Discoveries;
 pub use lacking::Lacking;
 pub use output::{Fit, PerOutput, predicted_class};
@@ -87,6 +89,9 @@ pub struct Model {
     /// How far its features are discoveries, where a [rate](crate::Machine::fdr) of false ones was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discoveries: Option<Discoveries>,
+    /// What cross-validation says, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cv: Option<CrossValidated>,
     /// Why the run ended.
     pub stopped: Stop,
     /// What it was trained on.
@@ -447,6 +452,8 @@ impl Model {
         let last = round + 1 == self.rounds.len();
         model.proof = self.proof.filter(|_| last);
         model.discoveries = self.discoveries.clone().filter(|_| last);
+        // And measured of the model itself.
+        model.cv = None;
         (model.training.accuracy, model.training.explained) = (point.accuracy, point.explained);
         Some(model)
     }
