@@ -4,6 +4,7 @@ mod convert;
 mod cv;
 mod demo;
 mod described;
+mod export;
 mod input;
 mod inspect;
 mod learning;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use convert::{ConvertArgs, Size};
 pub(crate) use cv::CvArgs;
 pub(crate) use demo::DemoArgs;
+pub(crate) use export::ExportArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use learning::LearningArgs;
@@ -74,6 +76,7 @@ pub(crate) enum Command {
     Path(Box<PathArgs>),
     Predict(PredictArgs),
     Inspect(InspectArgs),
+    Export(ExportArgs),
     Convert(ConvertArgs),
     Synth(SynthArgs),
     Demo(DemoArgs),
@@ -87,7 +90,7 @@ impl Command {
             Self::Path(args) => Some(args.train.input.threads()),
             Self::Predict(args) => Some(args.input.threads()),
             Self::Convert(args) => Some(args.input.threads()),
-            Self::Inspect(_) | Self::Synth(_) | Self::Demo(_) => None,
+            Self::Inspect(_) | Self::Export(_) | Self::Synth(_) | Self::Demo(_) => None,
         }
     }
 }

@@ -1,0 +1,216 @@
+"""The homes of exported models: each takes a file and data, and returns what the file says of them, row by row."""
+
+import ctypes
+import math
+import runpy
+import shutil
+import sqlite3
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@dataclass
+class Said:
+    """Decisions by rows and outputs; predictions and probabilities, if there are any, by rows."""
+
+    decision: np.ndarray
+    prediction: list
+    probability: np.ndarray | None = None
+
+
+def cells(column):
+    """The cells of a column of a frame; None where one is missing."""
+    return [None if pd.isna(cell) else cell for cell in column.astype(object)]
+
+
+def names(X):
+    """What columns are called where names are needed: by number, where there are none."""
+    return X.columns.tolist() if hasattr(X, "columns") else [str(k + 1) for k in range(X.shape[1])]
+
+
+def frame(X):
+    return X if hasattr(X, "columns") else pd.DataFrame(X, columns=names(X))
+
+
+def of_table(columns):
+    """From columns with the names that SQL, ONNX and PMML give them."""
+    many = {name: columns[name] for name in columns if name.startswith(("decision", "probability"))}
+    by_kind = lambda kind: [np.asarray(many[name], dtype=float) for name in many if name.startswith(kind)]
+    probability = by_kind("probability")
+    return Said(
+        np.column_stack(by_kind("decision")),
+        list(columns["prediction"]),
+        np.column_stack(probability) if probability else None,
+    )
+
+
+def python(file, X):
+    module = runpy.run_path(str(file))
+    if hasattr(X, "columns"):
+        rows = [
+            dict(zip(X.columns, row)) for row in zip(*(cells(X.iloc[:, k]) for k in range(X.shape[1])))
+        ]
+    else:
+        rows = X.tolist()
+    decision = np.array([np.atleast_1d(module["decision"](row)) for row in rows])
+    probability = None
+    if module["PROBABILITIES"]:
+        probability = np.array([list(module["probabilities"](row).values()) for row in rows])
+        probability = probability[:, 1:] if decision.shape[1] == 1 else probability
+    return Said(decision, [module["predict"](row) for row in rows], probability)
+
+
+def onnx(file, X):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx").checker.check_model(str(file), full_check=True)
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    feed = {}
+    for taken in session.get_inputs():
+        if not hasattr(X, "columns"):
+            feed[taken.name] = np.ascontiguousarray(X, dtype=np.float64)
+        elif taken.type == "tensor(string)":
+            texts = ["" if cell is None else str(cell) for cell in cells(X[taken.name])]
+            feed[taken.name] = np.array(texts, dtype=object).reshape(-1, 1)
+        else:
+            feed[taken.name] = X[taken.name].to_numpy(np.float64, na_value=np.nan).reshape(-1, 1)
+    outputs = [output.name for output in session.get_outputs()]
+    found: dict[str, Any] = dict(zip(outputs, session.run(None, feed)))
+    decision, prediction = found[outputs[0]], found[outputs[1]]
+    probability = found[outputs[2]] if len(outputs) > 2 else None
+    if probability is not None and decision.shape[1] == 1:
+        probability = probability[:, 1:]
+    return Said(decision, prediction.tolist(), probability)
+
+
+def _quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sqlite(file, X):
+    X = frame(X)
+    connection = sqlite3.connect(":memory:")
+    # Without a type, cells are what they are.
+    connection.execute(f"CREATE TABLE data ({', '.join(map(_quoted, X.columns))})")
+    rows = zip(*(cells(X.iloc[:, k]) for k in range(X.shape[1])))
+    rows = [[cell.item() if isinstance(cell, np.generic) else cell for cell in row] for row in rows]
+    connection.executemany(f"INSERT INTO data VALUES ({', '.join('?' * X.shape[1])})", rows)
+    found = connection.execute(file.read_text(encoding="utf-8"))
+    columns = [column[0] for column in found.description]
+    by_column = list(zip(*found.fetchall()))
+    return of_table(dict(zip(columns[X.shape[1] :], by_column[X.shape[1] :])))
+
+
+def duckdb(file, X):
+    duckdb = pytest.importorskip("duckdb")
+    pyarrow = pytest.importorskip("pyarrow")
+    X = frame(X)
+    with duckdb.connect() as connection:
+        connection.register("data", pyarrow.Table.from_pandas(X, preserve_index=False))
+        found = connection.execute(file.read_text(encoding="utf-8"))
+        columns = [column[0] for column in found.description]
+        by_column = list(zip(*found.fetchall()))
+    return of_table(dict(zip(columns[X.shape[1] :], by_column[X.shape[1] :])))
+
+
+def c(file, X):
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    library = file.with_suffix(".so")
+    strict = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
+    subprocess.run(["gcc", *strict, "-o", library, file, "-lm"], check=True)
+    code = ctypes.CDLL(str(library))
+    defined = dict(line.split()[1:3] for line in file.read_text().splitlines() if line.startswith("#define "))
+    numbers, texts, outputs = (int(defined[f"FEATGEN_{what}"]) for what in ("NUMBERS", "TEXTS", "DECISIONS"))
+    if hasattr(X, "columns"):
+        listed = lambda kind, count: (
+            [name.decode() for name in (ctypes.c_char_p * count).in_dll(code, f"featgen_{kind}_names")]
+            if count
+            else []
+        )
+        by_number = [X[name].to_numpy(np.float64, na_value=np.nan) for name in listed("number", numbers)]
+        by_text = [cells(X[name]) for name in listed("text", texts)]
+    else:
+        by_number, by_text = list(np.asarray(X, dtype=np.float64).T), []
+    classes = int(defined.get("FEATGEN_CLASSES", 0))
+    said = Said(np.zeros((len(X), outputs)), [], None)
+    if hasattr(code, "featgen_probabilities"):
+        said.probability = np.zeros((len(X), classes))
+    code.featgen_prediction_ = getattr(code, "featgen_prediction", None)
+    for k in range(len(X)):
+        number = (ctypes.c_double * max(numbers, 1))(*(column[k] for column in by_number))
+        cell = [None if column[k] is None else str(column[k]).encode() for column in by_text]
+        text = (ctypes.c_char_p * max(texts, 1))(*cell)
+        decision = (ctypes.c_double * outputs)()
+        code.featgen_decisions(number, text, decision)
+        said.decision[k] = decision
+        if classes:
+            labels = (ctypes.c_char_p * classes).in_dll(code, "featgen_classes")
+            said.prediction.append(labels[code.featgen_class(decision)].decode())
+        else:
+            code.featgen_prediction.restype = ctypes.c_double
+            said.prediction.append(code.featgen_prediction(ctypes.c_double(decision[0])))
+        if said.probability is not None:
+            probability = (ctypes.c_double * classes)()
+            code.featgen_probabilities(decision, probability)
+            said.probability[k] = probability
+    if said.probability is not None and outputs == 1:
+        said.probability = said.probability[:, 1:]
+    return said
+
+
+def pmml(file, X):
+    jpmml = pytest.importorskip("jpmml_evaluator")
+    if shutil.which("java") is None:
+        pytest.skip("there is no java")
+    evaluator = jpmml.make_evaluator(str(file)).verify()
+    used = [field.name for field in evaluator.getInputFields()]
+    rows = frame(X)[used]
+    rows = pd.DataFrame({name: pd.Series(cells(rows[name]), dtype=object) for name in used})
+    found = evaluator.evaluateAll(rows)
+    wanted = [name for name in found if name.startswith(("prediction", "decision", "probability_"))]
+    if "probability" in found:
+        wanted.append("probability")
+    # JPMML adds the probabilities of all classes by their names, which the file does not ask for.
+    outputs = [field.name for field in evaluator.getOutputFields()]
+    return of_table({name: found[name].tolist() for name in wanted if name in outputs})
+
+
+def liblinear(file, X):
+    util = pytest.importorskip("liblinear.liblinearutil")
+    model = util.load_model(str(file))
+    X = np.asarray(frame(X), dtype=np.float64)
+    regression = model.is_regression_model()
+    options = "-q -b 1" if model.is_probability_model() else "-q"
+    labels, _, decision = util.predict([], X, model, "-q")
+    decision = np.array(decision)
+    known = model.get_labels()
+    probability = None
+    if not regression and decision.shape[1] == 1:
+        # Its first class is that of positive decisions.
+        if options != "-q":
+            probability = np.array(util.predict([], X, model, options)[2])[:, :1]
+        known = known[::-1]
+    return Said(decision, labels if regression else [int(label) for label in labels], probability)
+
+
+#: Homes by name, and what models are exported to for them.
+HOMES = {
+    "onnxruntime": ("onnx", onnx),
+    "jpmml": ("pmml", pmml),
+    "sqlite": ("sql", sqlite),
+    "duckdb": ("sql", duckdb),
+    "gcc": ("c", c),
+    "python": ("python", python),
+    "liblinear": ("liblinear", liblinear),
+}
+
+
+def close(found, expected, tolerance=1e-9):
+    """Whether numbers agree, relative to their size and to that of all of them."""
+    scale = tolerance * (1.0 + np.abs(expected))
+    return bool(np.all(np.abs(found - expected) <= scale)) and not math.isnan(float(np.sum(found)))
