@@ -546,8 +546,8 @@ class Machine(Selection, BaseEstimator):
         path : str or path-like
             The file; it appears whole or not at all.
         to : {"onnx", "pmml", "sql", "c", "python", "liblinear"} or None, default=None
-            What to write. None takes what the ending of the file says: ``.onnx``, ``.pmml``, ``.sql``, ``.c``, ``.py`` or,
-            for LIBLINEAR, ``.model``.
+            What to write. None takes what the ending of the file says: ``.onnx``, ``.pmml``, ``.sql``, ``.c``,
+            ``.py`` or, for LIBLINEAR, ``.model``.
         table : str, default="data"
             The table that SQL selects from.
 
@@ -558,8 +558,8 @@ class Machine(Selection, BaseEstimator):
 
         Notes
         -----
-        Columns are found by name where the model was fitted to a frame, else by number. In SQL and PMML, which know names
-        only, these are numbers from 1.
+        Columns are found by name where the model was fitted to a frame, else by number. In SQL and PMML, which know
+        names only, these are numbers from 1.
         """
         check_is_fitted(self)
         self._model.export(path, to, table)

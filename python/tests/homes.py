@@ -1,6 +1,7 @@
 """The homes of exported models: each takes a file and data, and returns what the file says of them, row by row."""
 
 import ctypes
+import itertools
 import math
 import runpy
 import shutil
@@ -38,7 +39,8 @@ def frame(X):
 
 
 def of_table(columns):
-    """From columns with the names that SQL, ONNX and PMML give them."""
+    """From columns by the names that SQL and PMML give them: with `_` more, where those of the data are called so."""
+    columns = {name.removeprefix("featgen_").strip("_"): columns[name] for name in columns}
     many = {name: columns[name] for name in columns if name.startswith(("decision", "probability"))}
     by_kind = lambda kind: [np.asarray(many[name], dtype=float) for name in many if name.startswith(kind)]
     probability = by_kind("probability")
@@ -52,9 +54,7 @@ def of_table(columns):
 def python(file, X):
     module = runpy.run_path(str(file))
     if hasattr(X, "columns"):
-        rows = [
-            dict(zip(X.columns, row)) for row in zip(*(cells(X.iloc[:, k]) for k in range(X.shape[1])))
-        ]
+        rows = [dict(zip(X.columns, row)) for row in zip(*(cells(X.iloc[:, k]) for k in range(X.shape[1])))]
     else:
         rows = X.tolist()
     decision = np.array([np.atleast_1d(module["decision"](row)) for row in rows])
@@ -91,6 +91,11 @@ def _quoted(name):
     return '"' + name.replace('"', '""') + '"'
 
 
+def query(file):
+    """The text as it is: names may hold line breaks of any kind."""
+    return file.read_bytes().decode()
+
+
 def sqlite(file, X):
     X = frame(X)
     connection = sqlite3.connect(":memory:")
@@ -99,7 +104,7 @@ def sqlite(file, X):
     rows = zip(*(cells(X.iloc[:, k]) for k in range(X.shape[1])))
     rows = [[cell.item() if isinstance(cell, np.generic) else cell for cell in row] for row in rows]
     connection.executemany(f"INSERT INTO data VALUES ({', '.join('?' * X.shape[1])})", rows)
-    found = connection.execute(file.read_text(encoding="utf-8"))
+    found = connection.execute(query(file))
     columns = [column[0] for column in found.description]
     by_column = list(zip(*found.fetchall()))
     return of_table(dict(zip(columns[X.shape[1] :], by_column[X.shape[1] :])))
@@ -111,16 +116,20 @@ def duckdb(file, X):
     X = frame(X)
     with duckdb.connect() as connection:
         connection.register("data", pyarrow.Table.from_pandas(X, preserve_index=False))
-        found = connection.execute(file.read_text(encoding="utf-8"))
+        found = connection.execute(query(file))
         columns = [column[0] for column in found.description]
         by_column = list(zip(*found.fetchall()))
     return of_table(dict(zip(columns[X.shape[1] :], by_column[X.shape[1] :])))
 
 
+_LIBRARIES = itertools.count()
+
+
 def c(file, X):
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc")
-    library = file.with_suffix(".so")
+    # A library is loaded once: another one needs another name.
+    library = file.with_suffix(f".{next(_LIBRARIES)}.so")
     strict = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
     subprocess.run(["gcc", *strict, "-o", library, file, "-lm"], check=True)
     code = ctypes.CDLL(str(library))
@@ -140,7 +149,6 @@ def c(file, X):
     said = Said(np.zeros((len(X), outputs)), [], None)
     if hasattr(code, "featgen_probabilities"):
         said.probability = np.zeros((len(X), classes))
-    code.featgen_prediction_ = getattr(code, "featgen_prediction", None)
     for k in range(len(X)):
         number = (ctypes.c_double * max(numbers, 1))(*(column[k] for column in by_number))
         cell = [None if column[k] is None else str(column[k]).encode() for column in by_text]

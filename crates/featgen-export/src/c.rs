@@ -54,6 +54,58 @@ static double featgen_stairs(double x, int points, const double *above, const do
 
 "#;
 
+const DECISION: &str = r"
+/* The decision of a row. */
+double featgen_decision(const double *number, const char *const *text)
+{
+    double decision[1];
+    featgen_decisions(number, text, decision);
+    return decision[0];
+}
+";
+
+const CLASS: &str = r"
+/* The class that a decision says, by its place in featgen_classes. */
+int featgen_class(const double *decision)
+{
+    return decision[0] > 0.0;
+}
+";
+
+const LARGEST: &str = r"
+/* The class that decisions say, by its place in featgen_classes. */
+int featgen_class(const double *decision)
+{
+    int best = 0, k;
+    for (k = 1; k < FEATGEN_DECISIONS; k++)
+        if (decision[k] > decision[best]) best = k;
+    return best;
+}
+";
+
+const LOGISTIC: &str = r"
+/* The probabilities of both classes. */
+void featgen_probabilities(const double *decision, double *probability)
+{
+    probability[0] = 1.0 / (1.0 + exp(decision[0]));
+    probability[1] = 1.0 / (1.0 + exp(-decision[0]));
+}
+";
+
+const SOFTMAX: &str = r"
+/* The probabilities of all classes. */
+void featgen_probabilities(const double *decision, double *probability)
+{
+    double top = decision[featgen_class(decision)], sum = 0.0;
+    int k;
+    for (k = 0; k < FEATGEN_DECISIONS; k++) {
+        probability[k] = exp(decision[k] - top);
+        sum += probability[k];
+    }
+    for (k = 0; k < FEATGEN_DECISIONS; k++) probability[k] /= sum;
+}
+";
+
 /// Expressions of C, and the tables that they look into.
 #[derive(Default)]
 struct C {
@@ -128,8 +180,7 @@ pub(crate) fn write(plan: &Plan) -> Result<String> {
     }
     text += "}\n";
     if plan.outputs() == 1 {
-        text += "\n/* The decision of a row. */\ndouble featgen_decision(const double *number, const char *const *text)\n{\n    double \
-                 decision[1];\n    featgen_decisions(number, text, decision);\n    return decision[0];\n}\n";
+        text += DECISION;
     }
     Ok(text + &predictions(plan))
 }
@@ -214,7 +265,7 @@ fn values(plan: &Plan) -> String {
     let unused = [("number", true), ("text", false)].into_iter().filter(|&(_, number)| {
         !plan.columns.iter().any(|column| matches!(column.kind, Kind::Number { .. }) == number)
     });
-    let unused: String = unused.map(|(name, _)| format!("    (void)(({name}));\n")).collect();
+    let unused: String = unused.map(|(name, _)| format!("    (void){name};\n")).collect();
     format!(
         "{tables}\n/* The decisions of a row. */\nvoid featgen_decisions(const double *number, const char *const *text, double \
          *decision)\n{{\n{code}{unused}"
@@ -223,41 +274,22 @@ fn values(plan: &Plan) -> String {
 
 /// What decisions say.
 fn predictions(plan: &Plan) -> String {
-    let mut text = String::new();
-    match (plan.output, plan.outputs()) {
-        (Output::Classes, outputs) => {
-            text += "\n/* The classes, in order. */\n";
-            text += &strings("const char *const featgen_classes", plan.classes.iter().map(String::as_str));
-            text += "\n/* The class that decisions say, by its place in featgen_classes. */\nint featgen_class(const double *decision)\n{\n";
-            text += match outputs {
-                1 => "    return decision[0] > 0.0;\n}\n",
-                _ => {
-                    "    int best = 0, k;\n    for (k = 1; k < FEATGEN_DECISIONS; k++)\n        if (decision[k] > decision[best]) best = k;\n    return best;\n}\n"
-                }
-            };
-            if plan.probabilities {
-                text += "\n/* The probabilities of all classes. */\nvoid featgen_probabilities(const double *decision, double *probability)\n{\n";
-                text += match outputs {
-                    1 => {
-                        "    probability[0] = 1.0 / (1.0 + exp(decision[0]));\n    probability[1] = 1.0 / (1.0 + exp(-decision[0]));\n}\n"
-                    }
-                    _ => {
-                        "    double top = decision[featgen_class(decision)], sum = 0.0;\n    int k;\n    for (k = 0; k < FEATGEN_DECISIONS; k++)\n        \
-                         sum += probability[k] = exp(decision[k] - top);\n    for (k = 0; k < FEATGEN_DECISIONS; k++)\n        probability[k] /= sum;\n}\n"
-                    }
-                };
-            }
-        }
-        (output, _) => {
-            let (what, number) = match output {
-                Output::Rate => ("The expected count", "exp(decision)"),
-                Output::Risk => ("The logarithm of the risk", "decision"),
-                _ => ("The number", "decision"),
-            };
-            text += &format!(
-                "\n/* {what} that a decision says. */\ndouble featgen_prediction(double decision)\n{{\n    return {number};\n}}\n"
-            );
-        }
+    let prediction = |what: &str, number: &str| {
+        format!(
+            "\n/* {what} that a decision says. */\ndouble featgen_prediction(double decision)\n{{\n    return {number};\n}}\n"
+        )
+    };
+    let classes = || {
+        let names = strings("const char *const featgen_classes", plan.classes.iter().map(String::as_str));
+        format!("\n/* The classes, in order. */\n{names}")
+    };
+    match (plan.output, plan.outputs(), plan.probabilities) {
+        (Output::Classes, 1, false) => classes() + CLASS,
+        (Output::Classes, 1, true) => classes() + CLASS + LOGISTIC,
+        (Output::Classes, _, false) => classes() + LARGEST,
+        (Output::Classes, _, true) => classes() + LARGEST + SOFTMAX,
+        (Output::Number, ..) => prediction("The number", "decision"),
+        (Output::Rate, ..) => prediction("The expected count", "exp(decision)"),
+        (Output::Risk, ..) => prediction("The logarithm of the risk", "decision"),
     }
-    text
 }

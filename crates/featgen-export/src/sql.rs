@@ -18,6 +18,14 @@ fn number(x: f64) -> String {
     format!("{x:e}")
 }
 
+/// What the table is called in the query. Columns stand after it: SQLite takes one that the table lacks for a text, if it stands alone.
+const TABLE: &str = "\"d\"";
+
+/// A column of the table.
+fn column_of_table(column: &str) -> String {
+    format!("{TABLE}.{}", name(column))
+}
+
 /// The name of a column or table.
 fn name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -68,7 +76,7 @@ impl Language for Sql<'_> {
 
 /// The number of a column. Truths may be texts, too; whatever a column is, its text says which.
 fn cell(column: &str, written: Written) -> String {
-    let column = name(column);
+    let column = column_of_table(column);
     match written {
         Written::Truth => format!(
             "CASE WHEN LOWER(CAST({column} AS VARCHAR)) IN ('true', 'yes', 't', 'y', '1', '1.0') THEN 1e0 \
@@ -80,7 +88,7 @@ fn cell(column: &str, written: Written) -> String {
 
 /// 1 where a text has a place.
 fn indicator(column: &str, texts: &Texts, place: usize) -> String {
-    let text = format!("CAST({} AS VARCHAR)", name(column));
+    let text = format!("CAST({} AS VARCHAR)", column_of_table(column));
     let list = || texts.levels.iter().map(|level| quoted(level)).collect::<Vec<_>>().join(", ");
     let is_level = |place: usize| texts.levels.get(place).map(|level| format!("{text} = {}", quoted(level)));
     let mut cases = Vec::new();
@@ -116,7 +124,7 @@ pub(crate) fn write(plan: &Plan, options: &Options) -> Result<String> {
         .map(|k| format!("  {} AS {}", Sql(plan).written(&plan.decision(k)), own.decisions[k]))
         .collect();
     let mut text = format!(
-        "{HEAD}SELECT {rows}.*,\n{predictions}\nFROM (SELECT {table}.*,\n{decisions}\n  FROM {table}) AS {rows}",
+        "{HEAD}SELECT {rows}.*,\n{predictions}\nFROM (SELECT {TABLE}.*,\n{decisions}\n  FROM {table} AS {TABLE}) AS {rows}",
         rows = own.rows,
         table = name(&options.table),
         decisions = decisions.join(",\n"),
@@ -136,14 +144,16 @@ struct Own {
 
 impl Own {
     fn new(plan: &Plan) -> Self {
+        // The table may have columns that the model does not know: these names are hardly theirs.
+        let own = |what: &str| name(&(plan.own_prefix() + what));
         let numbered = |what: &str, count: usize| match count {
-            1 => vec![name(&plan.own_name(what))],
-            _ => (1..=count).map(|k| name(&plan.own_name(&format!("{what}_{k}")))).collect(),
+            1 => vec![own(what)],
+            _ => (1..=count).map(|k| own(&format!("{what}_{k}"))).collect(),
         };
         Self {
-            rows: name(&(plan.own_prefix() + "rows")),
+            rows: own("rows"),
             decisions: numbered("decision", plan.outputs()),
-            prediction: name(&plan.own_name("prediction")),
+            prediction: own("prediction"),
             probabilities: numbered("probability", plan.outputs()),
         }
     }
