@@ -1,13 +1,19 @@
 """The homes of exported models: each takes a file and data, and returns what the file says of them, row by row."""
 
+import atexit
 import ctypes
+import functools
+import io
 import itertools
 import math
+import os
 import runpy
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,6 +128,59 @@ def duckdb(file, X):
     return of_table(dict(zip(columns[X.shape[1] :], by_column[X.shape[1] :])))
 
 
+@functools.cache
+def postgres_server():
+    """A server of our own, in a folder of its own, until the tests end; its folder."""
+    found = shutil.which("initdb") or next(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), None)
+    if found is None or shutil.which("psql") is None:
+        return None
+    folder = tempfile.mkdtemp(prefix="featgen-postgres-")
+    as_user = []
+    if os.getuid() == 0:
+        # It refuses to run as root.
+        shutil.chown(folder, "nobody")
+        as_user = ["setpriv", "--reuid=nobody", "--clear-groups"]
+    run = lambda program, *arguments: subprocess.run(
+        [*as_user, str(Path(found).with_name(program)), "-D", f"{folder}/data", *arguments],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        cwd=folder,
+    )
+    run("initdb", "-U", "featgen", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
+    run("pg_ctl", "-w", "-l", f"{folder}/log", "-o", f"-k {folder} -F -c listen_addresses=''", "start")
+    atexit.register(lambda: (run("pg_ctl", "-m", "immediate", "stop"), shutil.rmtree(folder)))
+    return folder
+
+
+def postgres(file, X):
+    folder = postgres_server()
+    if folder is None:
+        pytest.skip("there is no PostgreSQL")
+    X = frame(X)
+    kinds = {"b": "boolean", "f": "double precision"}
+    kind = lambda column: kinds.get(getattr(column.dtype, "kind", "O"), "text")
+    columns = ", ".join(f"{_quoted(name)} {kind(X[name])}" for name in X.columns)
+    data, select = Path(folder, "data.csv"), query(file).rstrip().rstrip(";")
+    X.to_csv(data, index=False, header=False)
+    script = f"""
+        SET client_min_messages = error;
+        CREATE TEMPORARY TABLE data ({columns});
+        \\copy data FROM {data} WITH (FORMAT csv)
+        COPY ({select}) TO STDOUT WITH (FORMAT csv, HEADER)
+    ;"""
+    printed = subprocess.run(
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "featgen", "-d", "postgres"],
+        input=script.encode(),
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    # No cell stands for a missing one, but for decisions.
+    found = pd.read_csv(io.BytesIO(printed), header=None, skiprows=0, keep_default_na=False, dtype=str)
+    added = found.iloc[:, X.shape[1] :]
+    said = {name: added[k].tolist()[1:] for k, name in zip(added, added.iloc[0])}
+    return of_table({name: ["nan" if cell == "" else cell for cell in said[name]] for name in said})
+
+
 _LIBRARIES = itertools.count()
 
 
@@ -212,6 +271,7 @@ HOMES = {
     "jpmml": ("pmml", pmml),
     "sqlite": ("sql", sqlite),
     "duckdb": ("sql", duckdb),
+    "postgres": ("sql", postgres),
     "gcc": ("c", c),
     "python": ("python", python),
     "liblinear": ("liblinear", liblinear),

@@ -1,6 +1,9 @@
 """Exported models say in their homes what they say here."""
 
+import os
+import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -263,7 +266,7 @@ def test_gaps_that_training_never_saw(tmp_path):
         model = FGMClassifier(n_features=3, space=space).fit(named(X), y)
         gaps = named(X[:4]).copy()
         gaps.loc[1, model.input_names_[model.get_support()][0]] = np.nan
-        for home in ("onnxruntime", "jpmml", "sqlite", "duckdb", "gcc"):
+        for home in ("onnxruntime", "jpmml", "sqlite", "duckdb", "postgres", "gcc"):
             target, run = HOMES[home]
             file = tmp_path / f"model{ENDINGS[target]}"
             model.export(file)
@@ -295,6 +298,27 @@ def test_targets_are_known(tmp_path):
     with pytest.raises(OSError):
         model.export(tmp_path / "nowhere" / "model.sql")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("bash", "gcc", "python3", "sqlite3"))), reason="not all programs are there"
+)
+def test_the_page(tmp_path):
+    """docs/export.md shows what happens; what it shows of Python is for the tests of pages."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    blocks = re.findall(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```\n", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 6
+    for commands, shown in blocks:
+        printed = subprocess.run(
+            ["bash", "-eu", "-c", commands],
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert printed.stdout.rstrip() == shown.rstrip(), commands
 
 
 def test_mnist(tmp_path):

@@ -103,9 +103,10 @@ fn the_offset_is_mentioned() {
 #[test]
 fn genotypes_know_what_takes_their_place() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in
-        ["synth bed -o x --people 200 --variants 50", "train x.train.bed -o model.json -q --features 3"]
-    {
+    for arguments in [
+        "synth bed -o x --rows 200 --test-rows 0 --features 60 --relevant 5",
+        "train x.train.bed -o model.json -q --features 3",
+    ] {
         let (_, said, code) = run(folder.path(), arguments);
         assert_eq!(code, 0, "{arguments}: {said}");
     }

@@ -19,6 +19,7 @@ numbers, dates or text; None, NaN and "" are missing. As a program it reads a ta
 
 import csv
 import math
+import os
 import sys
 from bisect import bisect_left
 from datetime import date, datetime, timedelta, timezone

@@ -10,7 +10,7 @@ use crate::plan::{Kind, Plan, Texts, Value};
 
 const HEAD: &str = "\
 -- A model made by featgen: every row of a table, and what the model says of it. For SQLite (3.35 or newer), DuckDB and
--- PostgreSQL. Missing values are NULL, truths are true and false or 1 and 0, dates are numbers of days since 1970.
+-- PostgreSQL. Missing values are NULL or empty, truths are true and false or 1 and 0, dates are numbers of days since 1970.
 ";
 
 /// A number that no engine takes for a decimal of limited length.
@@ -51,12 +51,12 @@ impl Language for Sql<'_> {
         match self.0.values[value] {
             Value::Number(k) => {
                 let Kind::Number { written, fill } = column(k).kind else { unreachable!("a number") };
-                let cell = cell(&column(k).name, written);
+                let cell = cell(&column(k).name, written, fill);
                 fill.map_or_else(|| cell.clone(), |fill| format!("COALESCE({cell}, {})", number(fill)))
             }
             Value::Missing(k) => {
-                let Kind::Number { written, .. } = column(k).kind else { unreachable!("a number") };
-                format!("CASE WHEN {} IS NULL THEN 1e0 ELSE 0e0 END", cell(&column(k).name, written))
+                let Kind::Number { written, fill } = column(k).kind else { unreachable!("a number") };
+                format!("CASE WHEN {} IS NULL THEN 1e0 ELSE 0e0 END", cell(&column(k).name, written, fill))
             }
             Value::Place(k, place) => {
                 let Kind::Text(texts) = &column(k).kind else { unreachable!("a text") };
@@ -74,15 +74,19 @@ impl Language for Sql<'_> {
     }
 }
 
-/// The number of a column. Truths may be texts, too; whatever a column is, its text says which.
-fn cell(column: &str, written: Written) -> String {
+/// The number of a column. Truths may be texts, too; whatever a column is, its text says which. Where values may be missing, they may
+/// also be empty texts, as in tables that were imported without types.
+fn cell(column: &str, written: Written, fill: Option<f64>) -> String {
     let column = column_of_table(column);
-    match written {
-        Written::Truth => format!(
-            "CASE WHEN LOWER(CAST({column} AS VARCHAR)) IN ('true', 'yes', 't', 'y', '1', '1.0') THEN 1e0 \
-             WHEN LOWER(CAST({column} AS VARCHAR)) IN ('false', 'no', 'f', 'n', '0', '0.0') THEN 0e0 END"
+    let text = format!("CAST({column} AS VARCHAR)");
+    let number = format!("CAST({column} AS DOUBLE PRECISION)");
+    match (written, fill) {
+        (Written::Truth, _) => format!(
+            "CASE WHEN LOWER({text}) IN ('true', 'yes', 't', 'y', '1', '1.0') THEN 1e0 \
+             WHEN LOWER({text}) IN ('false', 'no', 'f', 'n', '0', '0.0') THEN 0e0 END"
         ),
-        _ => format!("CAST({column} AS DOUBLE PRECISION)"),
+        (_, Some(_)) => format!("CASE WHEN {text} <> '' THEN {number} END"),
+        (_, None) => number,
     }
 }
 

@@ -114,5 +114,10 @@ def probabilities(row):
 if __name__ == "__main__":
     if WIDTH is not None:
         sys.exit("the model knows its columns by number: call predict(row)")
-    for record in csv.DictReader(sys.stdin):
-        print(predict(record))
+    try:
+        for record in csv.DictReader(sys.stdin):
+            print(predict(record))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough; what is left must not be written when the program ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

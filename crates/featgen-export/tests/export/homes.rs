@@ -1,9 +1,7 @@
 //! Exports run where they belong, as far as a compiler of C and Python's standard library go: decisions are those of the model. The
 //! tests of Python go on with other homes.
 
-mod common;
-
-use common::{assert_close, cases, exported, has, printed, rows};
+use crate::common::{assert_close, cases, exported, has, printed, rows};
 
 #[test]
 fn c_says_the_same() {

@@ -1,8 +1,6 @@
 //! What stands in exports, whatever models and names are.
 
-mod common;
-
-use common::{cases, exported, refused};
+use crate::common::{cases, exported, refused};
 use featgen::Model;
 use featgen_export::{ALL, Options, Target};
 

@@ -1,0 +1,5 @@
+//! Exports: what stands in them, and what they say where they run.
+
+mod common;
+mod homes;
+mod structure;
