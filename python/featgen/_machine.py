@@ -30,6 +30,7 @@ from ._progress import going_on, proving, reporter
 from ._selection import DENSE_LIMIT, Selection, is_fitted
 from ._store import Store
 from ._target import as_text, class_weights, classes_of, numbers_of, sample_weights, times_of
+from ._written import Files
 
 if TYPE_CHECKING:
     from typing import Self
@@ -42,7 +43,7 @@ def _selects_columns(machine: Machine) -> bool:
     return not machine._searched()._generates and machine._made is None
 
 
-class Machine(Selection, BaseEstimator):
+class Machine(Files, Selection, BaseEstimator):
     """What all estimators are: a fit that selects, and what can be known of it."""
 
     #: The losses that estimators of this kind take.
@@ -522,47 +523,6 @@ class Machine(Selection, BaseEstimator):
         names = getattr(self, "input_names_", None)
         shown = lambda i, name: f"x{i}" if names is None and self._made is None else name
         return {shown(i, name): np.array(weight) for i, name, weight in self._facts["kept"]}
-
-    # Files and pictures
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Save the model as a file that the command line reads too.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file; it appears whole or not at all.
-        """
-        check_is_fitted(self)
-        self._model.save(path)
-
-    def export(self, path: str | PathLike[str], to: str | None = None, *, table: str = "data") -> None:
-        """Write the model as something that runs without featgen.
-
-        Products, curves, categories, missing values and scaling are part of what is written.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file; it appears whole or not at all.
-        to : {"onnx", "pmml", "sql", "c", "python", "liblinear"} or None, default=None
-            What to write. None takes what the ending of the file says: ``.onnx``, ``.pmml``, ``.sql``, ``.c``,
-            ``.py`` or, for LIBLINEAR, ``.model``.
-        table : str, default="data"
-            The table that SQL selects from.
-
-        Raises
-        ------
-        ValueError
-            If the target cannot express the model; the message says which targets can.
-
-        Notes
-        -----
-        Columns are found by name where the model was fitted to a frame, else by number. In SQL and PMML, which know
-        names only, these are numbers from 1.
-        """
-        check_is_fitted(self)
-        self._model.export(path, to, table)
 
     # The diagram of scikit-learn; once fitted, with what was selected below it.
 

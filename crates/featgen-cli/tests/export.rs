@@ -1,5 +1,7 @@
 //! `featgen export`: where it goes, what it says, and that what it writes is the model.
 
+#![allow(clippy::print_stderr)] // a skipped test says so
+
 mod common;
 
 use std::fs;

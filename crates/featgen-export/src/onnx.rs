@@ -108,8 +108,8 @@ impl Graph {
         self.op("Concat", parts, vec![Attribute::Int("axis", 1)])
     }
 
-    fn to_double(&mut self, of: &str) -> String {
-        self.op("Cast", &[of], vec![Attribute::Int("to", DOUBLE)])
+    fn cast(&mut self, of: &str, to: i64) -> String {
+        self.op("Cast", &[of], vec![Attribute::Int("to", to)])
     }
 
     /// Declares an input or output; the first dimension, that of rows, is free.
@@ -174,7 +174,7 @@ fn values(graph: &mut Graph, plan: &Plan) -> String {
         missing_at = fills.len();
         width = fills.len();
         if plan.values.iter().any(|value| matches!(value, Value::Missing(_))) {
-            blocks.push(graph.to_double(&gaps));
+            blocks.push(graph.cast(&gaps, DOUBLE));
             width += fills.len();
         }
     }
@@ -237,7 +237,7 @@ fn indicators(graph: &mut Graph, column: &str, texts: &Texts, places: usize) -> 
     );
     let all = graph.ints(0..places);
     let is = graph.op("Equal", &[&code, &all], Vec::new());
-    graph.to_double(&is)
+    graph.cast(&is, DOUBLE)
 }
 
 /// Values times weights. All values are there, those that have none with weight 0: a value that is not a number then spoils the
@@ -258,7 +258,7 @@ fn linear(graph: &mut Graph, plan: &Plan, values: &str) -> String {
 
 /// Products times weights, those of as many factors together.
 fn products(graph: &mut Graph, plan: &Plan, values: &str) -> Vec<String> {
-    let mut by_degree: BTreeMap<usize, Vec<(&[usize], &[f64])>> = BTreeMap::new();
+    let mut by_degree: BTreeMap<usize, Vec<_>> = BTreeMap::new();
     for part in &plan.parts {
         if let Part::Product { values, weights } = part
             && values.len() > 1
@@ -273,7 +273,7 @@ fn products(graph: &mut Graph, plan: &Plan, values: &str) -> Vec<String> {
             let next = graph.columns(values, products.iter().map(|(values, _)| values[factor]));
             whole = graph.op("Mul", &[&whole, &next], Vec::new());
         }
-        let weights = graph.matrix(&products.iter().map(|(_, weights)| *weights).collect::<Vec<_>>());
+        let weights = graph.matrix(&products.iter().map(|(_, weights)| &weights[..]).collect::<Vec<_>>());
         sums.push(graph.op("MatMul", &[&whole, &weights], Vec::new()));
     }
     sums
@@ -295,7 +295,7 @@ fn steps(graph: &mut Graph, plan: &Plan, values: &str) -> Option<String> {
     let compared = graph.columns(&sizes, all.iter().map(|step| step.0));
     let points = graph.doubles(&[1, all.len()], &all.iter().map(|step| step.2).collect::<Vec<_>>());
     let above = graph.op("Greater", &[&compared, &points], Vec::new());
-    let above = graph.to_double(&above);
+    let above = graph.cast(&above, DOUBLE);
     let rises = graph.matrix(&all.iter().map(|step| step.3).collect::<Vec<_>>());
     Some(graph.op("MatMul", &[&above, &rises], Vec::new()))
 }
@@ -345,7 +345,7 @@ fn predictions(graph: &mut Graph, plan: &Plan, decision: &str) {
     let class = if plan.outputs() == 1 {
         let zero = graph.doubles(&[1], &[0.0]);
         let above = graph.op("Greater", &[decision, &zero], Vec::new());
-        let above = graph.op("Cast", &[&above], vec![Attribute::Int("to", INT)]);
+        let above = graph.cast(&above, INT);
         graph.op("Reshape", &[&above, &flat], Vec::new())
     } else {
         graph.op("ArgMax", &[decision], vec![Attribute::Int("axis", 1), Attribute::Int("keepdims", 0)])
