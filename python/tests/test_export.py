@@ -1,5 +1,6 @@
 """Exported models say in their homes what they say here."""
 
+import functools
 import os
 import re
 import runpy
@@ -19,6 +20,9 @@ from homes import HOMES, Said, close
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+# New tables bring levels that the models do not know.
+pytestmark = pytest.mark.filterwarnings("ignore::featgen.TableWarning")
 
 ENDINGS = {"onnx": ".onnx", "pmml": ".pmml", "sql": ".sql", "c": ".c", "python": ".py", "liblinear": ".model"}
 
@@ -103,7 +107,7 @@ def names():
 
 def softmax():
     X, y = load_digits(return_X_y=True)
-    return FGMClassifier(n_features=8, loss="softmax", C=1).fit(X / 16, y), X[::20] / 16
+    return FGMClassifier(n_features=8, loss="softmax", C=1).fit(X[:400] / 16, y[:400]), X[::20] / 16
 
 
 def against_the_rest():
@@ -172,6 +176,9 @@ def curves_of_categories():
     return FGMClassifier(n_features=4, space="gaussian").fit(*table()), new_rows()
 
 
+#: A case is fitted once for all homes.
+fitted = functools.cache(lambda case: case())
+
 LINEAR = (linear, names, softmax, against_the_rest, number, risk)
 OTHERS = (count, poly2, products, hik, intersection, gaussian)
 TABLES = (categories, products_of_categories, curves_of_categories)
@@ -180,7 +187,7 @@ TABLES = (categories, products_of_categories, curves_of_categories)
 @pytest.mark.parametrize("home", HOMES)
 @pytest.mark.parametrize("case", LINEAR + OTHERS + TABLES, ids=lambda case: case.__name__)
 def test_same_in_every_home(case, home, tmp_path):
-    model, X = case()
+    model, X = fitted(case)
     if home == "liblinear" and case not in LINEAR:
         with pytest.raises(
             ValueError, match="^to: liblinear has .*; python, c, sql, pmml and onnx have them$"
@@ -329,7 +336,7 @@ def test_mnist(tmp_path):
     train, y = dense(folder / "train.svm.zst")
     X, _ = dense(folder / "test.svm.zst")
     for space in ("linear", "poly2", "hik", "gaussian"):
-        model = FGMClassifier(n_features=30, space=space, loss="logistic").fit(train, y)
+        model = FGMClassifier(n_features=30, space=space, loss="logistic", select="paper").fit(train, y)
         for home in HOMES:
             if home != "liblinear" or space == "linear":
                 check(model, home, X, tmp_path, 1e-5)
