@@ -1,6 +1,6 @@
 //! Models where they are needed: as ONNX, PMML, SQL, C, Python, or a model of LIBLINEAR.
 //!
-//! A [`Model`] becomes a [`Plan`](plan::Plan) once: columns as they are in the data, the values that a recipe makes of them, what
+//! A [`Model`] becomes a `Plan` once: columns as they are in the data, the values that a recipe makes of them, what
 //! each adds to the decisions, and what decisions say. Each target is a module that writes a plan, and knows nothing of models.
 
 mod c;

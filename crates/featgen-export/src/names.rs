@@ -79,3 +79,18 @@ fn check(target: &str, what: &str, text: &str, sound: impl Fn(char) -> bool) -> 
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_become_the_same_are_told_apart() {
+        let long = "x".repeat(10_000);
+        let names = ["a b", "a-b", "A_B_2", "", "\u{fc}", &long, &long];
+        let found = identifiers(names.into_iter());
+        assert_eq!(found[..5], ["A_B", "A_B_2", "A_B_2_2", "", "_"]);
+        assert_eq!(found[5].len(), 40);
+        assert_eq!(found[6], format!("{}_2", found[5]));
+    }
+}

@@ -7,6 +7,7 @@ use featgen::objective::Output;
 
 use crate::plan::{Kind, Part, Plan, Texts, Value};
 use crate::protobuf::Message;
+use crate::refuse;
 
 const IR_VERSION: i64 = 8;
 const OPSET: i64 = 17;
@@ -127,8 +128,16 @@ impl Graph {
     }
 }
 
+/// Columns that a matrix of data may have.
+const MOST_COLUMNS: u64 = 1 << 31;
+
 pub(crate) fn write(plan: &Plan) -> Result<Vec<u8>> {
     plan.check_names("onnx", |c| c != '\0')?;
+    if let Some(width) = plan.width.filter(|&width| width > MOST_COLUMNS) {
+        return refuse(format!(
+            "{width} columns without names make too wide a matrix for onnx; sql and python take only those used"
+        ));
+    }
     let mut graph =
         Graph { message: Message::default().bytes(2, "featgen"), prefix: plan.own_prefix(), tensors: 0 };
     let values = values(&mut graph, plan);

@@ -370,3 +370,38 @@ pub(crate) fn shown(name: &str) -> String {
     let dots = if name.chars().nth(SHOWN).is_some() { "..." } else { "" };
     format!("`{}{dots}`", name.chars().take(SHOWN).flat_map(char::escape_debug).collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On both sides of every threshold, and there, the level is what featgen says.
+    #[test]
+    fn thresholds_are_exact() {
+        for (top, power, of) in [(1.0, 1.0, 100), (0.3, 0.5, 7), (1e300, 2.0, 3), (1e-300, 1.0, 5)] {
+            let bins = Bins::new(top, power, of);
+            for level in 1..=of {
+                let Some(x) = below(&bins, level) else { continue };
+                assert!(bins.index(x) < level as usize, "{top} {power} {level}");
+                assert!(bins.index(x.next_up()) >= level as usize, "{top} {power} {level}");
+            }
+            // Squares of the smallest numbers are 0.
+            assert_eq!(below(&bins, 1) == Some(0.0), power <= 1.0);
+        }
+        assert_eq!(below(&Bins::new(0.0, 1.0, 4), 2), None);
+    }
+
+    #[test]
+    fn levels_may_be_called_other_and_missing() {
+        let texts = |levels: &[&str], other, missing| {
+            let levels = levels.iter().map(|&level| level.to_owned()).collect();
+            let texts = Texts::new(&Category { levels, other, missing });
+            (texts.other, texts.missing)
+        };
+        assert_eq!(texts(&["a", "b"], false, false), (None, None));
+        assert_eq!(texts(&["a", "b"], true, false), (Some(2), Some(2)));
+        assert_eq!(texts(&["a", "b"], true, true), (Some(2), Some(3)));
+        assert_eq!(texts(&["a", "other"], true, true), (Some(1), Some(2)));
+        assert_eq!(texts(&["missing", "other"], true, true), (Some(1), Some(0)));
+    }
+}
