@@ -1,5 +1,6 @@
 """Exported models say in their homes what they say here."""
 
+import csv
 import functools
 import os
 import re
@@ -249,20 +250,28 @@ def test_the_path_is_there(tmp_path):
 def test_cells_as_they_stand_in_a_file(tmp_path):
     """Python takes text, and as a program whole tables."""
     X, y = table()
-    X["day"] = pd.date_range("2026-01-01", periods=len(X))
-    X["price"] = [f"1.{k:03},5" for k in range(len(X))]
-    model = FGMClassifier(number=["day"]).fit(X, y)
-    model.export(tmp_path / "model.py")
+    days = pd.date_range("2026-01-01", periods=len(X))
+    X["day"], X["german"] = days, days.strftime("%d.%m.%Y")
+    X["price"] = [f"1.{k * 37 % 300:03},5" for k in range(len(X))]
+    model = FGMClassifier(number=["day", "german"], keep=["day", "price"], C=1).fit(X, y)
+    german = FGMClassifier(number=["german"], keep=["german"], ignore=["day"], C=1).fit(X, y)
     X.to_csv(tmp_path / "table.csv", index=False, na_rep="NA")
-    with (tmp_path / "table.csv").open() as file:
-        printed = subprocess.run(
-            [sys.executable, "-I", tmp_path / "model.py"],
-            stdin=file,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    assert printed.stdout.split() == model.predict(X).tolist()
+    for fitted_to, dates in ((model, {"day", "price"}), (german, {"german"})):
+        fitted_to.export(tmp_path / "model.py")
+        module = runpy.run_path(str(tmp_path / "model.py"))
+        assert dates <= {name for name, *_ in module["COLUMNS"]}
+        with (tmp_path / "table.csv").open() as file:
+            found = [module["decision"](record) for record in csv.DictReader(file)]
+            file.seek(0)
+            printed = subprocess.run(
+                [sys.executable, "-I", tmp_path / "model.py"],
+                stdin=file,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+        np.testing.assert_allclose(found, fitted_to.decision_function(X), rtol=1e-7)
+        assert printed.stdout.split() == fitted_to.predict(X).tolist()
 
 
 def test_gaps_that_training_never_saw(tmp_path):

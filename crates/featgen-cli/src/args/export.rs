@@ -15,8 +15,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 Examples:
   featgen export model.json --to onnx -o model.onnx             for onnxruntime
   featgen export model.json --to sql --table people | sqlite3 people.db
-  featgen export model.json --to c -o model.c                   one file, to be compiled with a program
-  featgen export model.json --to python --features 10 -o m.py   the model as it was with 10 features on its path")]
+  featgen export model.json --to c -o model.c                   to be compiled with a program
+  featgen export model.json --to python --features 10 -o m.py   with the 10 features of its path")]
 pub(crate) struct ExportArgs {
     /// A model saved by `featgen train -o`
     pub(crate) model: PathBuf,
