@@ -11,6 +11,7 @@ import runpy
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -230,21 +231,28 @@ def c(file, X):
     return said
 
 
+#: Reads rows from a pickle, and writes what a model says of them to another. Java takes over Ctrl-C, which other tests
+#: send, so that it must have a process of its own.
+_JPMML = """
+import sys
+import jpmml_evaluator
+import pandas as pd
+evaluator = jpmml_evaluator.make_evaluator(sys.argv[1]).verify()
+rows = pd.read_pickle(sys.argv[2])[[field.name for field in evaluator.getInputFields()]]
+found = evaluator.evaluateAll(rows)
+pd.to_pickle({field.name: found[field.name].tolist() for field in evaluator.getOutputFields()}, sys.argv[3])
+"""
+
+
 def pmml(file, X):
-    jpmml = pytest.importorskip("jpmml_evaluator")
+    pytest.importorskip("jpmml_evaluator")
     if shutil.which("java") is None:
         pytest.skip("there is no java")
-    evaluator = jpmml.make_evaluator(str(file)).verify()
-    used = [field.name for field in evaluator.getInputFields()]
-    rows = frame(X)[used]
-    rows = pd.DataFrame({name: pd.Series(cells(rows[name]), dtype=object) for name in used})
-    found = evaluator.evaluateAll(rows)
-    wanted = [name for name in found if name.startswith(("prediction", "decision", "probability_"))]
-    if "probability" in found:
-        wanted.append("probability")
-    # JPMML adds the probabilities of all classes by their names, which the file does not ask for.
-    outputs = [field.name for field in evaluator.getOutputFields()]
-    return of_table({name: found[name].tolist() for name in wanted if name in outputs})
+    X = frame(X)
+    rows, found = file.with_suffix(".rows"), file.with_suffix(".found")
+    pd.to_pickle(pd.DataFrame({name: pd.Series(cells(X[name]), dtype=object) for name in X.columns}), rows)
+    subprocess.run([sys.executable, "-I", "-c", _JPMML, file, rows, found], check=True, timeout=300)
+    return of_table(pd.read_pickle(found))
 
 
 def liblinear(file, X):
