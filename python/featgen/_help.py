@@ -34,8 +34,8 @@ PARAMETERS = (
         far: until their objective is within this part of the best. True means 0.01. Better ones that are found on the
         way are taken. None and False prove only what comes for free; ``proof_`` has the result.
     fdr : float, default=None
-        Keep only discoveries: as many features as possible of which no more than this part is expected to be false, that
-        is to gain no more than features without any effect do by chance. They are chosen from up to ``n_features``, or
+        Keep only discoveries: as many features as possible of which no more than this part is expected to be false, and
+        to gain no more than features without any effect do by chance. They are chosen from up to ``n_features``, or
         else from as many as it takes; ``discoveries_`` has the result.
     time_limit : float, default=None
         Seconds after which the search, or the proof, ends with what is there.

@@ -31,6 +31,7 @@ from ._report import Shown
 from ._selection import DENSE_LIMIT, Selection, is_fitted
 from ._store import Store
 from ._target import as_text, class_weights, classes_of, numbers_of, sample_weights, times_of
+from ._written import Files
 
 if TYPE_CHECKING:
     from typing import Self
@@ -43,7 +44,7 @@ def _selects_columns(machine: Machine) -> bool:
     return not machine._searched()._generates and machine._made is None
 
 
-class Machine(Shown, Selection, BaseEstimator):
+class Machine(Shown, Files, Selection, BaseEstimator):
     """What all estimators are: a fit that selects, and what can be known of it."""
 
     #: The losses that estimators of this kind take.
@@ -528,19 +529,6 @@ class Machine(Shown, Selection, BaseEstimator):
         names = getattr(self, "input_names_", None)
         shown = lambda i, name: f"x{i}" if names is None and self._made is None else name
         return {shown(i, name): np.array(weight) for i, name, weight in self._facts["kept"]}
-
-    # Files
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Save the model as a file that the command line reads too.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file; it appears whole or not at all.
-        """
-        check_is_fitted(self)
-        self._model.save(path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,11 +1,10 @@
 """Features of which only a given part may be false: fdr, discoveries_ and support_fdr_."""
 
+import featgen
 import numpy as np
 import pytest
-from sklearn.base import clone
-
-import featgen
 from featgen import FGMClassifier, FGMRegressor
+from sklearn.base import clone
 
 
 def sample(seed, n=300, p=600):

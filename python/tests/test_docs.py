@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / name
-    for name in ("README.md", "docs/python.md", "docs/outcomes.md", "docs/tables.md")
+    for name in ("README.md", "docs/python.md", "docs/outcomes.md", "docs/tables.md", "docs/export.md")
     if (ROOT / name).exists()
 ]
 LINKING = [

@@ -6,6 +6,7 @@ mod args;
 mod columns;
 mod convert;
 mod demo;
+mod export;
 mod inspect;
 mod interrupt;
 mod json;
@@ -72,6 +73,7 @@ fn command(command: &Command) -> anyhow::Result<u8> {
         Command::Predict(args) => predict::run(args, &context),
         Command::Inspect(args) => inspect::run(args),
         Command::Report(args) => report::run(args, &context),
+        Command::Export(args) => export::run(args),
         Command::Convert(args) => convert::run(args, &context),
         Command::Synth(args) => synth::run(args),
         Command::Demo(args) => demo::run(args, &context),

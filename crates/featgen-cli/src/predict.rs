@@ -19,7 +19,7 @@ use crate::summary;
 
 pub(crate) fn run(args: &PredictArgs, context: &Context) -> anyhow::Result<u8> {
     crate::check_outputs(&inputs(args), args.output.as_deref().map(|file| ("predictions", file)).as_slice())?;
-    let model = at_features(Model::load(&args.model)?, args)?;
+    let model = at_features(Model::load(&args.model)?, &args.model, args.features, args.quiet)?;
     if args.output_kind == OutputKind::Probability && !model.has_probabilities() {
         let able = objective::ALL.iter().filter(|spec| spec.probabilities.is_some()).map(|spec| spec.name);
         let able = able.collect::<Vec<_>>().join(" or ");
@@ -66,18 +66,23 @@ fn inputs(args: &PredictArgs) -> Vec<(&'static str, &Path)> {
 }
 
 /// The model at the point of its path with as many features as are wanted, or the nearest below.
-fn at_features(model: Model, args: &PredictArgs) -> Result<Model, Error> {
-    let Some(wanted) = args.features else { return Ok(model) };
+pub(crate) fn at_features(
+    model: Model,
+    file: &Path,
+    features: Option<usize>,
+    quiet: bool,
+) -> Result<Model, Error> {
+    let Some(wanted) = features else { return Ok(model) };
     let Some(point) = model.at_most(wanted) else {
         let fewest = model.rounds.iter().map(|round| round.selected).min().unwrap_or(0);
         let reason = format!("the model's path has no point with at most {wanted}: the fewest are {fewest}");
         return Err(Error::parameter("features", reason));
     };
     let found = point.count();
-    if found != wanted && !args.quiet {
+    if found != wanted && !quiet {
         crate::note(format_args!(
             "note: {}: its path has no point with {wanted}; this is the nearest below, with {found}",
-            args.model.display()
+            file.display()
         ));
     }
     Ok(point)

@@ -1,14 +1,17 @@
 //! A fitted model, as arrays and lists.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use featgen::data::{Column, Names};
 use featgen::feature::{Feature, Scaled};
+use featgen::files::write_whole;
 use featgen::machine::Select;
 use featgen::model::{Certificate, Fit, NamedInput, Proof, Round, Term, Truth, Weighing};
 use featgen::table::Recipe;
+use featgen_export::{Options, Target};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -92,6 +95,17 @@ impl Model {
 
     fn save(&self, path: PathBuf) -> PyResult<()> {
         self.model.save(path).map_err(raise)
+    }
+
+    /// Writes the model as a file of another kind, by default that of the file's ending.
+    fn export(&self, path: PathBuf, to: Option<&str>, table: String) -> PyResult<()> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let target = match to {
+            Some(name) => Target::find(name),
+            None => Target::of_ending(ending),
+        };
+        let written = target.and_then(|to| featgen_export::export(&self.model, to, &Options { table }));
+        written.and_then(|written| write_whole(&path, |out| out.write_all(&written))).map_err(raise)
     }
 
     /// From what a file holds. Pickles are made of that.

@@ -4,6 +4,7 @@ mod convert;
 mod cv;
 mod demo;
 mod described;
+mod export;
 mod input;
 mod inspect;
 mod learning;
@@ -21,6 +22,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use convert::{ConvertArgs, Size};
 pub(crate) use cv::CvArgs;
 pub(crate) use demo::DemoArgs;
+pub(crate) use export::ExportArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use inspect::InspectArgs;
 pub(crate) use learning::LearningArgs;
@@ -79,6 +81,7 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     Inspect(InspectArgs),
     Report(ReportArgs),
+    Export(ExportArgs),
     Convert(ConvertArgs),
     Synth(SynthArgs),
     Demo(DemoArgs),
@@ -93,7 +96,7 @@ impl Command {
             Self::Predict(args) => Some(args.input.threads()),
             Self::Report(args) => Some(args.input.threads()),
             Self::Convert(args) => Some(args.input.threads()),
-            Self::Inspect(_) | Self::Synth(_) | Self::Demo(_) => None,
+            Self::Inspect(_) | Self::Export(_) | Self::Synth(_) | Self::Demo(_) => None,
         }
     }
 }
