@@ -174,7 +174,8 @@ function survivalTable({ thirds, times }) {
 function testSection(tested) {
   const { confusion, ranking, numbers, survival } = tested;
   const parts = [
-    element("p", {}, `${counted(tested.n)} instances that the model was not learned from: `, element("bdi", {}, tested.name)),
+    element("p", {}, `${counted(tested.n)} instances of `, element("bdi", {}, tested.name),
+      ", given as test data. Figures flatter if the model was learned from any of them."),
     figures(tested.figures),
     (tested.notes || []).map((note) => element("p", { class: "note small" }, note)),
   ];

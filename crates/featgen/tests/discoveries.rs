@@ -190,4 +190,6 @@ fn what_does_not_go_together_is_refused() {
     assert!(refused(Machine::new().fdr(0.1).features(3).prove(0.1)).contains("proof"));
     assert!(refused(Machine::new().fdr(0.1).checkpoint("somewhere")).contains("checkpoint"));
     assert!(refused(Machine::new().fdr(0.1).gap(0.1)).contains("only"));
+    let along_path = Machine::new().fdr(0.1).along_path(100).map(drop);
+    assert!(along_path.unwrap_err().to_string().contains("how many"));
 }

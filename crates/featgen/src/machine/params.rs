@@ -371,6 +371,11 @@ impl Machine {
     /// are asked for, else 50; a step adds a 25th of them, unless a budget is set; and there is no exchange unless it is asked for, for
     /// only the last point would have it, and could not be compared with the others.
     pub fn along_path(mut self, candidates: u128) -> Result<Self> {
+        if self.fdr.is_some() {
+            let reason =
+                "says by itself how many features to keep; cross-validation would choose another number";
+            return Err(Error::parameter("fdr", reason));
+        }
         let there = usize::try_from(candidates).unwrap_or(usize::MAX);
         if let Some(asked) = self.features.filter(|&asked| asked > there) {
             let reason = format!("{asked} are asked for, and there are {there}");

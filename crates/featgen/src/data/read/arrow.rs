@@ -233,7 +233,12 @@ impl Frames {
                     Box::new(builder.with_projection(mask).with_batch_size(rows).build()?) as Batches
                 }
                 Place::Arrow(path) => {
-                    Box::new(FileReader::try_new(BufReader::new(file(path)?), Some(needed.to_vec()))?)
+                    let mut reader = FileReader::try_new(BufReader::new(file(path)?), Some(needed.to_vec()))?;
+                    let count = reader.num_batches();
+                    // Its iterator ends at a message that is no batch, as if there were no more.
+                    let missing = |k: usize| ArrowError::IpcError(format!("batch {} is missing", k + 1));
+                    let batch = move |k| reader.next().unwrap_or_else(|| Err(missing(k)));
+                    Box::new((0..count).map(batch))
                 }
                 Place::Given(batches) => {
                     let (batches, needed) = (given(batches.take())?, needed.to_vec());
