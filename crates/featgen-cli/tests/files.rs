@@ -133,7 +133,7 @@ fn table(folder: &Path) {
 }
 
 /// Runs that between them use every space and every option that leaves a trace.
-const RUNS: [&str; 24] = [
+const RUNS: [&str; 25] = [
     "data.svm --test data.svm",
     "data.svm --features 2 --prove 0.1 --time-limit 100",
     "data.svm --features 3 --budget 1 --debias 1 --loss logistic --select best --exchange 2 --scale std -C 1",
@@ -156,6 +156,7 @@ const RUNS: [&str; 24] = [
     "three.svm --loss squared-hinge --features 2 --space gaussian",
     "data.svm --loss logistic --features 2 --test data.svm",
     "data.svm --features 2 --cv 3",
+    "data.svm --fdr 0.2",
     "mixed.csv --label y --features 3",
     "mixed.csv --label y --number when --features 4",
 ];

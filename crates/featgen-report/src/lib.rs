@@ -166,5 +166,6 @@ fn figures(model: &Model, tested: Option<&Tested>) -> Vec<Figure> {
         None => {}
     }
     figures.extend(words::proven(model));
+    figures.extend(words::discoveries(model));
     figures
 }

@@ -155,6 +155,7 @@ fn asked(line: &mut Line, model: &Model, given: &Parameters) {
     line.option("--exchange", given.exchange);
     line.option("--scale", given.scale.as_deref());
     line.option("--prove", given.prove);
+    line.option("--fdr", given.fdr);
     line.option("--time-limit", given.time_limit);
     line.option("--max-rounds", given.max_rounds);
     line.option("--tol", given.tol);

@@ -135,6 +135,13 @@ pub(crate) fn proven(model: &Model) -> Option<Figure> {
     })
 }
 
+/// How many of the features are expected to be there by chance, as a figure.
+pub(crate) fn discoveries(model: &Model) -> Option<Figure> {
+    let found = model.discoveries.as_ref()?;
+    let told = format!("of those selected, at most {} were allowed", small_percent(found.rate));
+    Some(Figure::new("expected to be there by chance", &small_percent(found.expected_rate()), &told))
+}
+
 /// What is proven, for readers who know nothing of proofs.
 pub(crate) fn proof(model: &Model) -> Vec<String> {
     let mut said = match (&model.proof, model.select) {
