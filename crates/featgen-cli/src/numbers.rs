@@ -1,9 +1,7 @@
 //! Numbers as people read them.
 
-/// A count with thousands separators: `16,777,216`.
-pub(crate) fn count(n: impl Into<u128>) -> String {
-    group(&n.into().to_string())
-}
+use featgen_report::numbers::group;
+pub(crate) use featgen_report::numbers::{count, percent, small_percent};
 
 /// A count that may be very large, with three or more digits: `812`, `12.3 million`.
 pub(crate) fn rough(n: u64) -> String {
@@ -31,19 +29,6 @@ pub(crate) fn short(x: f64) -> String {
     }
 }
 
-/// A part of a whole with two decimals: `91.43 %`.
-pub(crate) fn percent(part: f64) -> String {
-    format!("{:.2} %", 100.0 * part)
-}
-
-/// A part of a whole that may be very small: two significant digits, as in `2.7 %` and `0.00041 %`; what is but rounding
-/// is not told from 0.
-pub(crate) fn small_percent(part: f64) -> String {
-    let x = if part < 1e-10 { 0.0 } else { 100.0 * part };
-    let decimals = if x > 0.0 { (1.0 - x.log10().floor()).max(0.0) as usize } else { 0 };
-    format!("{x:.decimals$} %")
-}
-
 /// A time: `12.3 s`, `45 ms`.
 pub(crate) fn seconds(s: f64) -> String {
     match s {
@@ -59,28 +44,9 @@ pub(crate) fn plural(n: usize, what: &str) -> String {
     format!("{} {what}{}", count(n as u64), if n == 1 { "" } else { "s" })
 }
 
-/// Separators in the digits of a whole number, which may have a sign.
-fn group(digits: &str) -> String {
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
-    let mut grouped = sign.to_owned();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_have_separators() {
-        let shown = [0u64, 999, 1000, 16_777_216].map(count);
-        assert_eq!(shown, ["0", "999", "1,000", "16,777,216"]);
-    }
 
     #[test]
     fn large_counts_are_rough() {
@@ -92,13 +58,5 @@ mod tests {
     fn numbers_have_four_digits() {
         let shown = [0.0, 1.0, -0.012345, 123.456, -12345.6, 1e-7, 1e12].map(short);
         assert_eq!(shown, ["0", "1.000", "-0.01235", "123.5", "-12,346", "1.000e-7", "1.000e12"]);
-    }
-
-    #[test]
-    fn small_parts_stay_visible() {
-        assert_eq!(
-            [0.5, 0.0273, 4.1e-6, 1e-15, 0.0, 1.0].map(small_percent),
-            ["50 %", "2.7 %", "0.00041 %", "0 %", "0 %", "100 %"]
-        );
     }
 }

@@ -8,13 +8,15 @@
 //! | `selection` | what was selected: features, groups, curves, columns kept |
 //! | `effects` | how much features matter on some data |
 //! | `counts` | how good any number of features is |
-//! | `words` | numbers and proofs as people read them |
+//! | `numbers` | counts and parts as people read them, in the terminal too |
+//! | `words` | other numbers and proofs as people read them |
 //! | `repeat` | data, parameters, and the command that repeats the run |
 //! | `tested` | what is known of test data, one file a picture |
 //! | `page` | the page itself |
 
 mod counts;
 mod effects;
+pub mod numbers;
 mod page;
 mod repeat;
 mod selection;

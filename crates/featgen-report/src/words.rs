@@ -5,6 +5,8 @@ use featgen::machine::Select;
 use featgen::model::Proof;
 use serde::Serialize;
 
+pub(crate) use crate::numbers::{count, percent, small_percent};
+
 /// A number that is to be seen at once, with what it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Figure {
@@ -19,34 +21,9 @@ impl Figure {
     }
 }
 
-/// A count with thousands separators.
-pub(crate) fn count(n: u128) -> String {
-    let digits = n.to_string();
-    let mut grouped = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 /// `1 round`, `2 rounds`.
 pub(crate) fn plural(n: u128, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
-}
-
-/// A part of a whole: `91.43 %`.
-pub(crate) fn percent(part: f64) -> String {
-    format!("{:.2} %", 100.0 * part)
-}
-
-/// A part that may be very small, with two digits; what is but rounding is 0.
-pub(crate) fn small_percent(part: f64) -> String {
-    let x = if part < 1e-10 { 0.0 } else { 100.0 * part };
-    let decimals = if x > 0.0 { (1.0 - x.log10().floor()).max(0.0) as usize } else { 0 };
-    format!("{x:.decimals$} %")
 }
 
 /// A number with four digits.
@@ -233,7 +210,6 @@ mod tests {
             [0.0, 1.0, -0.012345, 1234.6, 1e-7].map(short),
             ["0", "1", "-0.01235", "1235", "1.000e-7"]
         );
-        assert_eq!([999, 1000, 16_777_216].map(count), ["999", "1,000", "16,777,216"]);
         assert_eq!(rounded(-1.234_567_89, 4), -1.235);
         assert_eq!(with_error("accuracy", 0.9, Some(0.012)), "90.00 % ± 1.20");
         assert_eq!(with_error("r2", 0.9, None), "0.9000");

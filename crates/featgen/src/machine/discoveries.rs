@@ -10,6 +10,8 @@
 //! `N_1 + ... + N_K <= rate * K`: ForwardStop (G'Sell, Wager, Chouldechova, Tibshirani 2016), whose `-log(1 - p_k)` is `N_k` for the
 //! largest of many gains.
 
+use std::time::Instant;
+
 use super::run::Run;
 use super::{Observer, Stop};
 use crate::error::Result;
@@ -51,12 +53,20 @@ impl Run<'_> {
     ) -> Result<Option<Discoveries>> {
         let most = self.most_considered();
         loop {
+            if stopped.is_early() {
+                return Ok(None);
+            }
             let back = self.fitting.turning_point();
             let chosen = self.fitting.set.chosen().len();
+            let clock = Instant::now();
             let judged = self.judge()?;
-            if stopped.is_early() || self.fitting.is_interrupted() {
+            if self.fitting.is_interrupted() {
                 self.fitting.turn_back(back);
+                *stopped = self.fitting.interruption();
                 return Ok(None);
+            }
+            if let Some(last) = self.path.rounds.last_mut() {
+                last.seconds.solve += clock.elapsed().as_secs_f64();
             }
             let expected: f64 = judged.iter().map(|judged| judged.by_chance).sum();
             let enough = expected >= MOSTLY_FALSE * judged.len() as f64;
@@ -80,13 +90,9 @@ impl Run<'_> {
         self.most_weights().min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// Instances that count.
-    fn instances(&self) -> usize {
-        self.fitting.objective.costs().iter().filter(|cost| **cost > 0.0).count()
-    }
-
+    /// Weights that the instances that count are enough to judge.
     fn most_weights(&self) -> usize {
-        self.instances() / FOR_EACH
+        self.fitting.objective.costs().iter().filter(|cost| **cost > 0.0).count() / FOR_EACH
     }
 
     /// The features chosen without the cheapest, so that their weights are few enough to be judged.
@@ -148,23 +154,18 @@ impl Run<'_> {
                 count = k + 1;
             }
         }
-        let rounds = std::mem::take(&mut self.path.rounds);
-        let scored = rounds.iter().map(|round| round.scored).fold(0u128, u128::saturating_add);
-        let mut seconds = rounds.iter().fold(Seconds::default(), |mut sum, round| {
-            sum.score += round.seconds.score;
-            sum.generate += round.seconds.generate;
-            sum.solve += round.seconds.solve;
-            sum
-        });
+        // The search for all of them counts with the first round.
+        let (mut scored, mut seconds) = (0u128, Seconds::default());
+        for round in std::mem::take(&mut self.path.rounds) {
+            scored = scored.saturating_add(round.scored);
+            seconds += round.seconds;
+        }
         let kept: Vec<Candidate> = judged.iter().take(count).map(|judged| judged.candidate.clone()).collect();
-        let mut scored = Some(scored);
         for k in 1.min(count)..=count {
             let (outcome, spent) = self.fit_to(&kept[..k], COMPARED, std::mem::take(&mut seconds))?;
-            let (scored, cost) = (scored.take().unwrap_or(0), self.schedule.cost);
+            let (scored, cost) = (std::mem::take(&mut scored), self.schedule.cost);
             self.path.record(&self.fitting, cost, &outcome, scored, spent);
         }
-        // What was proven is about another number of features.
-        self.fitting.evidence = None;
         let by_chance = judged.iter().take(count).map(|judged| judged.by_chance).collect();
         Ok(Discoveries { rate, considered, by_chance })
     }

@@ -48,9 +48,7 @@ impl Path {
     /// The last round becomes what the fit is now.
     pub(super) fn amend(&mut self, fitting: &Fitting<'_>, cost: f64, outcome: &Outcome, more: Seconds) {
         if let Some(Round { inner_iterations, scored, mut seconds, .. }) = self.rounds.pop() {
-            seconds.score += more.score;
-            seconds.generate += more.generate;
-            seconds.solve += more.solve;
+            seconds += more;
             self.record(fitting, cost, outcome, scored, seconds);
             let last = self.rounds.last_mut().expect("just recorded");
             last.inner_iterations += inner_iterations;

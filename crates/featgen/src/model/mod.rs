@@ -298,6 +298,14 @@ pub struct Seconds {
     pub solve: f64,
 }
 
+impl std::ops::AddAssign for Seconds {
+    fn add_assign(&mut self, more: Self) {
+        self.score += more.score;
+        self.generate += more.generate;
+        self.solve += more.solve;
+    }
+}
+
 impl Round {
     /// Whether all its numbers are finite.
     pub(crate) fn is_finite(&self) -> bool {

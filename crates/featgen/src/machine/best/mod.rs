@@ -85,7 +85,7 @@ impl Run<'_> {
     ) -> Result<(Outcome, Seconds)> {
         let clock = Instant::now();
         self.fitting.set.select(self.fitting.space, chosen)?;
-        seconds.generate = clock.elapsed().as_secs_f64();
+        seconds.generate += clock.elapsed().as_secs_f64();
         let clock = Instant::now();
         let mut outcome = self.fitting.solve(tolerance);
         // One that gains less than the tolerance may have been left without a weight, but was counted on.
@@ -94,7 +94,7 @@ impl Run<'_> {
             outcome = self.fitting.solve(tighter);
             tighter *= TIGHTER;
         }
-        seconds.solve = clock.elapsed().as_secs_f64();
+        seconds.solve += clock.elapsed().as_secs_f64();
         Ok((outcome, seconds))
     }
 }
