@@ -37,6 +37,12 @@ PARAMETERS = (
         Keep only discoveries: as many features as possible of which no more than this part is expected to be false, and
         to gain no more than features without any effect do by chance. They are chosen from up to ``n_features``, or
         else from as many as it takes; ``discoveries_`` has the result.
+    stability : int, default=None
+        Select from so many random halves of the samples too (an even number, 100 are usual), and say how often each
+        feature is selected; ``stability_`` has the result.
+    stand_ins : float, default=None
+        For each feature selected, look for columns whose correlation with it is at least this, such as 0.9;
+        ``selected_`` has them.
     time_limit : float, default=None
         Seconds after which the search, or the proof, ends with what is there.
     scale : {{<scalings>}}, default=None
@@ -106,6 +112,8 @@ MORE_PARAMETERS = """
         data or parameters: only ``debias``, ``n_jobs`` and rules that would not have ended the run earlier may change.
         It serves a single fit: in cross-validation or a grid search, every fit has other data and all but the first
         would be refused.
+    random_state : int, default=0
+        What the halves of ``stability`` are drawn from.
 """.replace("<solvers>", _quoted(SOLVERS))
 
 ATTRIBUTES = """
@@ -129,6 +137,11 @@ ATTRIBUTES = """
         With ``fdr``: the ``rate`` of false features allowed, the ``expected_rate``, how many features were
         ``considered``, and for each one kept, in the order of the path, how many of all candidates would gain as much
         ``by_chance``.
+    stability_ : dict or None
+        With ``stability``: from how many ``runs`` on halves, with how many features ``selected`` on average, which
+        ``features`` are selected from at least half of the halves, their ``frequency``, and the same at each of
+        ``counts`` features along the ``path``. Of those with a frequency of at least ``threshold``, no more than
+        ``expected_false`` are expected to be selected by chance.
     support_fdr_ : array of shape (n_features,) or None
         With ``fdr``: which columns are discoveries.
     C_ : float
@@ -218,7 +231,7 @@ CV_PARAMETERS = """
     one_se : bool, default=True
         Whether the smallest number within one standard error of the best is taken, and not the best itself.
     random_state : int, default=0
-        What folds are drawn from, where ``cv`` is a number and there are no ``groups``.
+        What folds are drawn from, where ``cv`` is a number and there are no ``groups``; and the halves of ``stability``.
     **others
         As those of the estimator without cross-validation. ``exchange`` is for the last fit, unless it is given: points
         of the path have none.""".replace(

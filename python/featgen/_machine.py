@@ -71,6 +71,7 @@ class Machine(Shown, Files, Selection, BaseEstimator):
     proof_: dict[str, Any] | None
     discoveries_: dict[str, Any] | None
     support_fdr_: NDArray[np.bool_] | None
+    stability_: dict[str, Any] | None
     stopped_: str
 
     def __init__(
@@ -82,6 +83,8 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         exchange: int | None = None,
         prove: bool | float | None = None,
         fdr: float | None = None,
+        stability: int | None = None,
+        stand_ins: float | None = None,
         time_limit: float | None = None,
         scale: str | None = None,
         keep: Any = None,
@@ -104,6 +107,7 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        random_state: int = 0,
     ) -> None:
         self._take(locals())
 
@@ -284,6 +288,7 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         self.proof_ = facts["proof"]
         self.discoveries_ = facts["discoveries"]
         self.support_fdr_ = None if self.discoveries_ is None else self._get_support_mask()
+        self.stability_ = facts["stability"]
         self.stopped_ = facts["stopped"]
 
     def _set_weights(self) -> None:

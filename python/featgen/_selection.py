@@ -145,6 +145,10 @@ class Selection(SelectorMixin):
         if self._terms["weights"].shape[1] > 1:
             for name, weights in zip(self.classes_.tolist(), self._terms["weights"][terms].T):
                 columns[f"weight of {name}"] = weights
+        if self.stability_ is not None:
+            columns["frequency"] = self._terms["frequency"][terms]
+        if any(self._terms["stand_ins"][t] for t in terms):
+            columns["stand_ins"] = [self._terms["stand_ins"][t] for t in terms]
         if self._terms["groups"]:
             columns["group"] = [self._terms["groups"][g] for g in self._terms["group"][terms]]
         return columns
@@ -152,7 +156,7 @@ class Selection(SelectorMixin):
     @property
     def selected_(self) -> Any:
         """What was selected, most important first: a table with the columns feature, weight, round and, where there are
-        groups, group.
+        groups, group. With ``stability`` it has the frequency of each, with ``stand_ins`` their names and correlations.
 
         A pandas frame where pandas is installed, a polars frame where only polars is, else a dictionary of arrays. A
         feature that has a curve instead of a weight has here the length of the curve's vector of weights; a feature in

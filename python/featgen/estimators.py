@@ -82,6 +82,8 @@ class FGMClassifier(ClassifierMixin, Machine):
         exchange: int | None = None,
         prove: bool | float | None = None,
         fdr: float | None = None,
+        stability: int | None = None,
+        stand_ins: float | None = None,
         time_limit: float | None = None,
         scale: str | None = None,
         loss: str = "squared_hinge",
@@ -107,6 +109,7 @@ class FGMClassifier(ClassifierMixin, Machine):
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        random_state: int = 0,
     ) -> None:
         self._take(locals())
 
@@ -276,6 +279,8 @@ class FGMRegressor(RegressorMixin, _OneOutput):
         exchange: int | None = None,
         prove: bool | float | None = None,
         fdr: float | None = None,
+        stability: int | None = None,
+        stand_ins: float | None = None,
         time_limit: float | None = None,
         scale: str | None = None,
         loss: str = "squared",
@@ -301,6 +306,7 @@ class FGMRegressor(RegressorMixin, _OneOutput):
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        random_state: int = 0,
     ) -> None:
         self._take(locals())
 
@@ -471,6 +477,8 @@ class FGMSelector(Machine):
         exchange: int | None = None,
         prove: bool | float | None = None,
         fdr: float | None = None,
+        stability: int | None = None,
+        stand_ins: float | None = None,
         time_limit: float | None = None,
         scale: str | None = None,
         loss: str = "squared_hinge",
@@ -497,6 +505,7 @@ class FGMSelector(Machine):
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        random_state: int = 0,
     ) -> None:
         self._take(locals())
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FGMClassifierCV", "FGMRegressorCV", "FGMSurvivalCV"]
 
 #: What these estimators can be told beside what the others can.
-_ADDED = {"cv": 5, "scoring": None, "Cs": None, "one_se": True, "random_state": 0}
+_ADDED = {"cv": 5, "scoring": None, "Cs": None, "one_se": True}
 
 
 def _init(base: type[Machine]) -> Callable[..., None]:

@@ -6,7 +6,7 @@ use featgen::Model;
 use featgen::data::Dataset;
 use featgen::machine::Select;
 use featgen::machine::Stop;
-use featgen::model::{Certificate, PerOutput, Scores};
+use featgen::model::{Certificate, PerOutput, Scores, Stability, StandIn};
 use featgen::objective::Output;
 use featgen::validate::Estimate;
 use serde::Serialize;
@@ -26,6 +26,9 @@ pub(crate) struct Report<'a> {
     proof: Option<Proof>,
     #[serde(skip_serializing_if = "Option::is_none")]
     discoveries: Option<Discoveries<'a>>,
+    /// How often features are selected from random halves of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stability: Option<&'a Stability>,
     bias: &'a PerOutput,
     stopped: Stop,
     n: u64,
@@ -113,6 +116,12 @@ struct Selected<'a> {
     /// Features with the same values on all training data.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     aliases: &'a [String],
+    /// The part of random halves of the data that it is selected from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency: Option<f64>,
+    /// Inputs that are highly correlated with it.
+    #[serde(skip_serializing_if = "<[StandIn]>::is_empty")]
+    stand_ins: &'a [StandIn],
 }
 
 /// A column that was kept.
@@ -129,6 +138,8 @@ struct Group<'a> {
     norm: f64,
     members: usize,
     round: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -252,12 +263,15 @@ impl<'a> Report<'a> {
             curve: Vec::new(),
             curves: Vec::new(),
             aliases: &term.aliases,
+            frequency: term.frequency,
+            stand_ins: &term.stand_ins,
         };
         let group = |selected: &featgen::model::Selected<'a>| Group {
             group: &selected.group.name,
             norm: selected.norm,
             members: selected.group.size,
             round: selected.group.round,
+            frequency: selected.group.frequency,
         };
         let curve = |selected: &featgen::model::Selected<'a>| Selected {
             feature: &selected.group.name,
@@ -273,6 +287,8 @@ impl<'a> Report<'a> {
                 (0..model.outputs()).map(|k| model.curve(selected, k)).collect()
             },
             aliases: &[],
+            frequency: selected.group.frequency,
+            stand_ins: &[],
         };
         let groups = model.selected_groups();
         let (features, groups) = if model.has_curves() {
@@ -288,6 +304,7 @@ impl<'a> Report<'a> {
             gap: model.certificate.gap(),
             proof: model.proof.as_ref().map(Proof::of),
             discoveries: model.discoveries.as_ref().map(Discoveries::of),
+            stability: model.stability.as_ref(),
             bias: &model.bias,
             stopped: model.stopped,
             n: model.training.n,

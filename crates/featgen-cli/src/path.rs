@@ -25,6 +25,11 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     if args.checkpoint.is_some() {
         return Err(Error::parameter("checkpoint", "goes with `train`: a path is many runs").into());
     }
+    for (name, given) in [("stability", args.stability.is_some()), ("stand-ins", args.stand_ins.is_some())] {
+        if given {
+            return Err(Error::parameter(name, "goes with `train`, which makes one model").into());
+        }
+    }
     // What does not depend on data is told before they are read.
     asked(args)?.along_path(u128::MAX)?;
     crate::check_outputs(&train::inputs(args), &train::outputs(args))?;

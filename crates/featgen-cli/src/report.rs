@@ -17,10 +17,9 @@ pub(crate) fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<u8> {
     crate::check_outputs(&inputs(args), &[("the page", &args.output)])?;
     let model = Model::load(&args.model)?;
     // Newer models say more than this version keeps of them. What was a pipe cannot be read again: less is shown then.
-    let file = args.model.is_file().then(|| std::fs::read(&args.model).ok()).flatten();
     let tested = args.test.as_deref().map(|data| Tested::read(&model, args, data, context)).transpose()?;
     let name = args.model.file_name().map(|name| name.to_string_lossy().into_owned());
-    let about = About { title: name.as_deref(), file: file.as_deref(), ..About::default() };
+    let about = About { title: name.as_deref(), ..About::default() };
     let test = tested.as_ref().map(|tested| Test {
         name: &tested.source,
         decision: &tested.decision,

@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use featgen::Model;
 use featgen::data::Labels;
 use featgen::machine::Select;
-use featgen::model::{Discoveries, Fit, KeptTerm, MOST_ALIASES, Proof, Scores, Selected, Term};
+use featgen::model::{
+    Discoveries, Fit, KeptTerm, MOST_ALIASES, Proof, Scores, Selected, Stability, StandIn, Term,
+};
 use featgen::objective::Output;
 use featgen::space::Feature;
 
@@ -85,10 +87,14 @@ fn groups(groups: &[Selected<'_>], style: Style) -> Table {
     if style.has_bars() {
         table = table.column("", Align::Left, groups.iter().map(bar_of));
     }
-    table
+    let table = table
         .numbers("members", groups.iter().map(|selected| count(selected.group.size as u64)))
-        .numbers("round", groups.iter().map(|selected| selected.group.round.to_string()))
-        .column("strongest", Align::Left, groups.iter().map(strongest))
+        .numbers("round", groups.iter().map(|selected| selected.group.round.to_string()));
+    with_frequency(table, groups.iter().map(|selected| selected.group.frequency)).column(
+        "strongest",
+        Align::Left,
+        groups.iter().map(strongest),
+    )
 }
 
 /// Features with curves: name, the length of the curve's weights with a bar, the round that brought it, and the curve.
@@ -159,6 +165,10 @@ fn features(terms: &[&Term], style: Style) -> Table {
         table = table.column("", Align::Left, terms.iter().map(bar_of));
     }
     table = table.numbers("round", terms.iter().map(|term| term.round.to_string()));
+    table = with_frequency(table, terms.iter().map(|term| term.frequency));
+    if terms.iter().any(|term| !term.stand_ins.is_empty()) {
+        table = table.column("stand-ins", Align::Left, terms.iter().map(|term| stand_ins(&term.stand_ins)));
+    }
     if terms.iter().any(|term| !term.aliases.is_empty()) {
         table = table.column("same values", Align::Left, terms.iter().map(|term| aliases(&term.aliases)));
     }
@@ -176,6 +186,15 @@ fn aliases(names: &[String]) -> String {
         (MOST_ALIASES, more) => format!("= {} and at least {more} more", shown.join(", ")),
         (_, more) => format!("= {} and {more} more", shown.join(", ")),
     }
+}
+
+/// What is highly correlated with a feature, in short.
+fn stand_ins(others: &[StandIn]) -> String {
+    const SHOWN: usize = 2;
+    let shown = others.iter().take(SHOWN).map(|other| format!("{} ({:.2})", other.name, other.correlation));
+    let more = others.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("{more} more"));
+    shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 /// A line of the summary: what it is about, then what there is to say.
@@ -208,9 +227,49 @@ pub(crate) fn outcome(model: &Model, out: &mut dyn Write, style: Style) -> io::R
     if let Some(proof) = &model.proof {
         line(out, style, "proof", &proven(model, proof))?;
     }
-    match &model.discoveries {
-        Some(discoveries) => line(out, style, "false", &false_ones(model, discoveries)),
+    if let Some(discoveries) = &model.discoveries {
+        line(out, style, "false", &false_ones(model, discoveries))?;
+    }
+    match &model.stability {
+        Some(stability) => line(out, style, "stable", &stable_ones(model, stability)),
         None => Ok(()),
+    }
+}
+
+/// How many features are selected again and again, and how many of them chance explains.
+fn stable_ones(model: &Model, stability: &Stability) -> String {
+    let Stability { runs, selected: q, threshold, expected_false, .. } = stability;
+    let (unit, p) = (unit(model), model.training.candidates);
+    let stable = stability.stable().count();
+    let (formula, often) = (Stability::FORMULA, percent_of(*threshold));
+    let which = match stable {
+        0 => format!("no {unit} is"),
+        1 => format!("1 {unit} is"),
+        many => format!("{} are", plural(many, unit)),
+    };
+    let mut text = format!(
+        "{which} selected from at least {often} of {runs} halves of the data; by chance at most {} would be: {formula}, \
+         q = {q:.1} a half, t = {threshold}, p = {}",
+        short(*expected_false),
+        count(p),
+    );
+    let most = stability.most_for_one(p);
+    if *expected_false > 1.0 && most > 0 {
+        text.push_str(&format!("; with --features {most} or fewer at most 1"));
+    }
+    text
+}
+
+/// A part as a whole number of per cent.
+fn percent_of(part: f64) -> String {
+    format!("{:.0} %", 100.0 * part)
+}
+
+/// The part of halves of the data that features are selected from, where that is known.
+fn with_frequency(table: Table, frequencies: impl Iterator<Item = Option<f64>> + Clone) -> Table {
+    match frequencies.clone().any(|frequency| frequency.is_some()) {
+        true => table.numbers("stability", frequencies.map(|part| part.map_or_else(String::new, percent_of))),
+        false => table,
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use featgen::data::read::{LeftOut, Reader, read_offsets};
 use featgen::data::{Columns, Dataset, Except, Labels, store};
 use featgen::model::{CrossValidated, Scores};
-use featgen::validate::{Costs, Estimate, Validated};
+use featgen::validate::{Costs, Estimate, Halves, StandInSearch, Validated};
 use featgen::{Context, Error, Machine, Model};
 
 use crate::args::{Size, TrainArgs};
@@ -24,6 +24,7 @@ use crate::{interrupt, keep, predict, space, validate};
 pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     let start = Instant::now();
     let mut machine = args.learning.machine()?;
+    check_sureness(args)?;
     crate::check_outputs(&inputs(args), &outputs(args))?;
     if let Some(file) = &args.checkpoint {
         machine = machine.checkpoint(file);
@@ -53,8 +54,10 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
         }
         _ => model,
     };
+    let (model, sureness) = how_sure(args, machine.clone(), model, &train, &validating, &progress);
     // Once more, with what is now known of it.
-    let saved = match args.output.as_deref().filter(|_| saved.is_ok() && model.cv.is_some()) {
+    let more_known = model.cv.is_some() || args.stability.is_some() || args.stand_ins.is_some();
+    let saved = match args.output.as_deref().filter(|_| saved.is_ok() && more_known) {
         Some(path) => model.save(path),
         None => saved,
     };
@@ -76,13 +79,14 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     printed?;
     tested?;
     held_out.map_err(|error| with_source(error, &train.source))?;
+    sureness.map_err(|error| with_source(error, &train.source))?;
     if let Some(test) = &test {
         let known = test.labels.is_empty() || model.truth(&test.labels).is_some();
         predict::notes(&model, &test.source, known, &predict::lacking_in(&model, test), args.talk.quiet);
     }
     if !args.talk.quiet {
         std::iter::once(&train).chain(&test).for_each(data_notes);
-        let of_folds = validating.note().filter(|_| args.cv.is_wanted());
+        let of_folds = validating.note().filter(|_| args.wants_cv() || args.stability.is_some());
         of_space.iter().chain(&of_folds).for_each(|note| crate::note(format_args!("note: {note}")));
         notes(args, &machine, &model);
     }
@@ -157,7 +161,7 @@ fn held_out(
     if model.stopped.is_early() {
         return Ok(HeldOut::Nothing);
     }
-    if args.cv.is_wanted() {
+    if args.wants_cv() {
         let found = validating.run(machine, Costs::One, progress)?;
         return Ok(found.map_or(HeldOut::Unknown, |found| HeldOut::Asked(Box::new(found))));
     }
@@ -172,6 +176,40 @@ fn held_out(
         Some(Ok(Some(found))) => HeldOut::Quick(found.estimate()),
         _ => HeldOut::Unknown,
     })
+}
+
+/// What does not depend on data is told before they are read.
+fn check_sureness(args: &TrainArgs) -> Result<(), Error> {
+    args.stability.map_or(Ok(()), Halves::check)?;
+    args.stand_ins.map_or(Ok(()), StandInSearch::check)
+}
+
+/// The model with how often its features are selected from halves of the data, and with their stand-ins, as far as that was asked for
+/// and nobody ended it; and what went wrong with that.
+fn how_sure(
+    args: &TrainArgs,
+    machine: Machine,
+    mut model: Model,
+    data: &Dataset,
+    validating: &Validating<'_>,
+    progress: &Progress,
+) -> (Model, Result<(), Error>) {
+    if model.stopped.is_early() {
+        return (model, Ok(()));
+    }
+    if let Some(runs) = args.stability {
+        match validating.stability(runs, machine, model.clone(), progress) {
+            Ok(judged) => model = judged.unwrap_or(model),
+            Err(error) => return (model, Err(error)),
+        }
+    }
+    let Some(least) = args.stand_ins else { return (model, Ok(())) };
+    progress.doing("looking for stand-ins".to_owned());
+    let search = StandInSearch { least, context: validating.context().clone() };
+    match search.note(model.clone(), &*data.columns, &data.names, data.labels.weights()) {
+        Ok(noted) => (noted, Ok(())),
+        Err(error) => (model, Err(error)),
+    }
 }
 
 /// What is read.

@@ -6,8 +6,8 @@ use featgen::data::read::{Reader, read_folds, read_offsets};
 use featgen::data::{Columns, Dataset, Except, Labels, store};
 use featgen::space::Inputs;
 use featgen::table::Recipe;
-use featgen::validate::{Costs, CrossValidation, Estimate, Folds, Metric, Study, Subject, Validated};
-use featgen::{Context, Error, Machine, Result};
+use featgen::validate::{Costs, CrossValidation, Estimate, Folds, Halves, Metric, Study, Subject, Validated};
+use featgen::{Context, Error, Machine, Model, Result};
 
 use crate::args::TrainArgs;
 use crate::numbers::{percent, plural};
@@ -36,6 +36,10 @@ impl<'a> Validating<'a> {
         let rows = data.columns.rows();
         let offset = args.learning.offset.as_ref().map(|file| read_offsets(file, Some(rows))).transpose()?;
         Ok(Self { args, data, offset, context })
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        self.context
     }
 
     /// Whether data can be read again for each fold, where they must be.
@@ -101,6 +105,32 @@ impl<'a> Validating<'a> {
         }
     }
 
+    /// The model with how often its features are selected from halves of the data; `None` if somebody ended that.
+    pub(crate) fn stability(
+        &self,
+        runs: usize,
+        machine: Machine,
+        model: Model,
+        progress: &Progress,
+    ) -> Result<Option<Model>> {
+        self.check("stability")?;
+        let halves = Halves { machine, runs, seed: self.args.cv.seed(), context: self.context.clone() };
+        let study = self.study()?;
+        let told = |done, of| progress.doing(format!("{done} of {of} halves"));
+        halves.judge(model, self.subject(&study), &self.data.labels, &told)
+    }
+
+    /// Where the data of each run come from.
+    fn subject<'s>(&'s self, study: &'s Study<'s>) -> &'s dyn Subject {
+        if self.reads_again() { self } else { study }
+    }
+
+    /// An error if data that must be read again cannot be.
+    fn check(&self, parameter: &'static str) -> Result<()> {
+        let reason = "a table is read again for each run: it must be a file, not standard input";
+        if self.is_possible() { Ok(()) } else { Err(Error::parameter(parameter, reason)) }
+    }
+
     /// Runs all folds; `None` if somebody ended that.
     pub(crate) fn run(
         &self,
@@ -108,10 +138,7 @@ impl<'a> Validating<'a> {
         costs: Costs,
         progress: &Progress,
     ) -> Result<Option<Validated>> {
-        if !self.is_possible() {
-            let reason = "a table is read again for each fold: it must be a file, not standard input";
-            return Err(Error::parameter("cv", reason));
-        }
+        self.check("cv")?;
         let output = machine.loss_in_use().output();
         let validation = CrossValidation {
             folds: self.folds(&machine)?,
@@ -121,9 +148,8 @@ impl<'a> Validating<'a> {
             context: self.context.clone(),
         };
         let study = self.study()?;
-        let subject: &dyn Subject = if self.reads_again() { self } else { &study };
         let told = |done, of| progress.fold(done, of);
-        validation.run(&study, subject, &self.data.labels, &told)
+        validation.run(&study, self.subject(&study), &self.data.labels, &told)
     }
 }
 

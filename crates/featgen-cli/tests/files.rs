@@ -133,7 +133,7 @@ fn table(folder: &Path) {
 }
 
 /// Runs that between them use every space and every option that leaves a trace.
-const RUNS: [&str; 25] = [
+const RUNS: [&str; 27] = [
     "data.svm --test data.svm",
     "data.svm --features 2 --prove 0.1 --time-limit 100",
     "data.svm --features 3 --budget 1 --debias 1 --loss logistic --select best --exchange 2 --scale std -C 1",
@@ -157,6 +157,8 @@ const RUNS: [&str; 25] = [
     "data.svm --loss logistic --features 2 --test data.svm",
     "data.svm --features 2 --cv 3",
     "data.svm --fdr 0.2",
+    "data.svm --features 2 --stability 4 --seed 3 --stand-ins 0.1",
+    "data.svm --groups groups.txt --features 1 --stability 2",
     "mixed.csv --label y --features 3",
     "mixed.csv --label y --number when --features 4",
 ];

@@ -199,19 +199,21 @@ fn names_are_only_ever_text() {
 }
 
 #[test]
-fn what_newer_files_say_of_terms_is_shown() {
+fn how_sure_features_are_is_shown() {
     let folder = workplace();
-    run(folder.path(), "train train --features 2 -q -o model.json");
-    let file = folder.path().join("model.json");
-    let mut model: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    for term in model["terms"].as_array_mut().unwrap() {
-        term["stability"] = 0.75.into();
-        term["stand_ins"] = serde_json::json!([{"name": "other", "correlation": 0.9}]);
-    }
-    fs::write(&file, model.to_string()).unwrap();
+    run(folder.path(), "train train --features 2 --stability 4 --stand-ins 0.01 -q -o model.json");
+    let model: Value = serde_json::from_slice(&fs::read(folder.path().join("model.json")).unwrap()).unwrap();
     run(folder.path(), "report model.json -o page.html");
-    let row = shown(folder.path(), "page.html").1["selection"]["rows"][0].clone();
-    assert_eq!((&row["stability"], &row["stand_ins"][0]["name"]), (&0.75.into(), &"other".into()));
+    let report = shown(folder.path(), "page.html").1;
+    let row = &report["selection"]["rows"][0];
+    let term = model["terms"].as_array().unwrap().iter().find(|term| term["name"] == row["name"]).unwrap();
+    assert_eq!(row["stability"], term["frequency"]);
+    let names = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|other| other["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(!names(&row["stand_ins"]).is_empty());
+    assert_eq!(names(&row["stand_ins"]), names(&term["stand_ins"]));
+    assert!(report["figures"].as_array().unwrap().iter().any(|figure| figure["name"] == "stable"));
 }
 
 /// What is proven of features that are not there was more than could be counted.

@@ -12,12 +12,14 @@ use featgen::machine::{Observer, Select};
 use featgen::model::{Proof, Round};
 use featgen::objective::{Kept, LossSpec};
 use featgen::space::{Inputs, Scaling};
+use featgen::validate::{Halves, StandInSearch};
 use featgen::{Context, Error, Machine};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 
 use crate::error::{parameter_name, raise};
+use crate::learned::Learned;
 use crate::matrix::Matrix;
 use crate::model::{Model, proof_dict, round_dict};
 use crate::space::{self, Space};
@@ -36,6 +38,9 @@ pub(crate) struct Options {
     exchange: Option<usize>,
     prove: Option<f64>,
     fdr: Option<f64>,
+    stability: Option<usize>,
+    stand_ins: Option<f64>,
+    seed: u64,
     time_limit: Option<f64>,
     pub(crate) scale: Option<String>,
     loss: String,
@@ -105,14 +110,15 @@ pub(crate) fn fit<'py>(
     let labels = target.labels()?;
     let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
     let names = names.map(Names::identifying).unwrap_or_default();
-    if let Some(offset) = &target.offset {
-        machine = machine.offset(offset.as_slice()?.to_vec());
-    }
     let recipe = x.recipe();
     let names = recipe.iter().fold(names, Names::of_columns);
-    let spec = asked.clone().or_columns_of(recipe.as_ref()).map_err(raise)?;
     let columns = x.columns()?;
     let columns = &*columns;
+    let offset = target.offset.as_ref().map(|offset| offset.as_slice()).transpose()?;
+    let learned = Learned::new(&x, columns, &names, &asked, &target.keep, scaling, offset).map_err(raise)?;
+    if let Some(offset) = offset {
+        machine = machine.offset(offset.to_vec());
+    }
     let kept = Kept::new(columns, &names, &target.keep).map_err(raise)?;
     let others = Except::new(columns, kept.ids().iter().copied());
     let columns: &dyn Columns = if kept.ids().is_empty() { columns } else { &others };
@@ -122,7 +128,8 @@ pub(crate) fn fit<'py>(
             let (report, news) = sync_channel(0);
             let (reply, replies) = sync_channel(0);
             let work = {
-                let (labels, spec, machine) = (&labels, &spec, &machine);
+                let (labels, spec, machine) = (&labels, &learned.study().spec, &machine);
+                let (learned, options, context) = (&learned, &options, &context);
                 let inputs = Inputs::called(columns, &names).context(&context);
                 move || {
                     let mut reporter = Reporter { report, replies, not_saved: false, next_node: 0 };
@@ -130,6 +137,7 @@ pub(crate) fn fit<'py>(
                     let inputs = scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale));
                     let built = spec.build(inputs, counts)?;
                     let model = machine.fit_observed(&*built.space, labels, &mut reporter)?;
+                    let model = options.how_sure(model, machine, learned, labels, context)?;
                     Ok::<_, featgen::Error>((model, built.omitted.lacking))
                 }
             };
@@ -272,9 +280,37 @@ impl Options {
             .make(&self.delta.map(|delta| ("delta", delta)).into_iter().collect::<Vec<_>>())
     }
 
+    /// The model with how often its features are selected from halves of the samples, and with their stand-ins, as far as that is
+    /// asked for and nobody ends it.
+    fn how_sure(
+        &self,
+        mut model: featgen::Model,
+        machine: &Machine,
+        learned: &Learned<'_>,
+        labels: &Labels,
+        context: &Context,
+    ) -> featgen::Result<featgen::Model> {
+        if model.stopped.is_early() {
+            return Ok(model);
+        }
+        if let Some(runs) = self.stability {
+            let halves = Halves { machine: machine.clone(), runs, seed: self.seed, context: context.clone() };
+            model = halves.judge(model.clone(), learned, labels, &|_, _| ())?.unwrap_or(model);
+        }
+        match self.stand_ins.filter(|_| !context.is_interrupted()) {
+            Some(least) => {
+                let (search, study) = (StandInSearch { least, context: context.clone() }, learned.study());
+                search.note(model, study.columns, study.names, labels.weights())
+            }
+            None => Ok(model),
+        }
+    }
+
     fn machine(&self) -> featgen::Result<Machine> {
         let machine = self.unchecked()?;
         machine.validate()?;
+        self.stability.map_or(Ok(()), Halves::check)?;
+        self.stand_ins.map_or(Ok(()), StandInSearch::check)?;
         Ok(machine)
     }
 

@@ -4,6 +4,7 @@
 mod described;
 mod error;
 mod fit;
+mod learned;
 mod matrix;
 mod model;
 mod report;

@@ -77,6 +77,14 @@ impl Matrix<'_> {
         }
     }
 
+    /// The table, if it is one.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        match self {
+            Self::Table(table) => Some(table),
+            Self::F32(_) | Self::F64(_) | Self::Sparse(_) | Self::Store(_) => None,
+        }
+    }
+
     /// By which names the inputs of a model are found, if not by their places.
     pub(crate) fn names(&self) -> Names {
         match self {

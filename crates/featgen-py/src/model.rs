@@ -9,7 +9,9 @@ use featgen::data::{Column, Names};
 use featgen::feature::{Feature, Scaled};
 use featgen::files::write_whole;
 use featgen::machine::Select;
-use featgen::model::{Certificate, Fit, NamedInput, Proof, Round, Term, Truth, Weighing};
+use featgen::model::{
+    Certificate, Fit, NamedInput, Proof, Round, StableFeature, StandIn, Term, Truth, Weighing,
+};
 use featgen::table::Recipe;
 use featgen_export::{Options, Target};
 use numpy::ndarray::Array2;
@@ -47,6 +49,27 @@ impl Model {
 }
 
 impl Model {
+    /// How often features are selected from halves of the samples, where that was asked for.
+    fn stability<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(found) = &self.model.stability else { return Ok(None) };
+        let shown = |f: &StableFeature| match &f.feature {
+            Some(feature) => self.shown(&f.name, feature),
+            None => f.name.clone(),
+        };
+        let features = &found.features;
+        let shape = (features.len(), found.counts.len());
+        let dict = PyDict::new(py);
+        dict.set_item("runs", found.runs)?;
+        dict.set_item("selected", found.selected)?;
+        dict.set_item("threshold", found.threshold)?;
+        dict.set_item("expected_false", found.expected_false)?;
+        dict.set_item("features", features.iter().map(shown).collect::<Vec<_>>())?;
+        dict.set_item("frequency", PyArray1::from_iter(py, features.iter().map(|f| f.frequency)))?;
+        dict.set_item("counts", PyArray1::from_iter(py, found.counts.iter().map(|&count| count as i64)))?;
+        dict.set_item("path", Array2::from_shape_fn(shape, |(i, k)| features[i].path[k]).into_pyarray(py))?;
+        Ok(Some(dict))
+    }
+
     /// How the columns of a frame become inputs. A model that does not say so takes them as they are.
     pub(crate) fn recipe(&self) -> Recipe {
         let plain = || Recipe::plain(self.model.inputs.iter().map(|input| input.name.clone()));
@@ -169,6 +192,7 @@ impl Model {
         facts.set_item("gap", model.certificate.gap())?;
         facts.set_item("proof", model.proof.as_ref().map(|proof| proof_dict(py, proof)).transpose()?)?;
         facts.set_item("discoveries", discoveries_dict(py, model)?)?;
+        facts.set_item("stability", self.stability(py)?)?;
         facts.set_item("stopped", format!("{:?}", model.stopped).to_lowercase())?;
         facts.set_item("explained", model.stopped.explain())?;
         facts.set_item("n", model.training.n)?;
@@ -200,6 +224,16 @@ impl Model {
         columns.set_item("weights", weights.into_pyarray(py))?;
         columns.set_item("round", PyArray1::from_iter(py, terms.iter().map(|term| term.round as i64)))?;
         columns.set_item("group", PyArray1::from_iter(py, terms.iter().map(group)))?;
+        let frequency = |term: &Term| {
+            let of_group = || self.model.groups.get(term.group?)?.frequency;
+            term.frequency.or_else(of_group).unwrap_or(f64::NAN)
+        };
+        columns.set_item("frequency", PyArray1::from_iter(py, terms.iter().map(frequency)))?;
+        let stand_ins = |term: &Term| -> Vec<(String, f64)> {
+            let shown = |other: &StandIn| self.shown(&other.name, &Feature::input(other.input));
+            term.stand_ins.iter().map(|other| (shown(other), other.correlation)).collect()
+        };
+        columns.set_item("stand_ins", terms.iter().map(stand_ins).collect::<Vec<_>>())?;
         columns.set_item("groups", self.model.groups.iter().map(|g| g.name.as_str()).collect::<Vec<_>>())?;
         Ok(columns)
     }
@@ -351,6 +385,9 @@ fn parameters<'py>(py: Python<'py>, model: &featgen::Model) -> PyResult<Bound<'p
     dict.set_item("gap", given.gap)?;
     dict.set_item("prove", given.prove)?;
     dict.set_item("fdr", given.fdr)?;
+    dict.set_item("stability", given.stability)?;
+    dict.set_item("random_state", given.seed.unwrap_or(0))?;
+    dict.set_item("stand_ins", given.stand_ins)?;
     dict.set_item("time_limit", given.time_limit)?;
     dict.set_item("inner_tol", given.inner_tol)?;
     dict.set_item("solver", &given.solver)?;

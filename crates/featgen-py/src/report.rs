@@ -59,13 +59,7 @@ pub(crate) fn report(
     repeat: String,
     tested: Option<Tested<'_>>,
 ) -> PyResult<String> {
-    let file = model.get().to_json();
-    let about = About {
-        title: Some(title),
-        naming: Naming::FromZero,
-        file: Some(file.as_bytes()),
-        repeat: Some(repeat),
-    };
+    let about = About { title: Some(title), naming: Naming::FromZero, repeat: Some(repeat) };
     let Some(tested) = tested else { return Ok(Report::new(model.get(), &about, None).to_html()) };
     let truth = tested.truth(model.get())?;
     // Columns that are missing are an error before it comes to this.

@@ -1,6 +1,8 @@
 //! A frame of Python as a table: pandas, polars, pyarrow and others hand over a stream of Arrow's C interface, in a capsule.
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use featgen::Dataset;
 use featgen::data::read::Reader;
 use featgen::table::{Impute, Options, Recipe};
@@ -42,13 +44,31 @@ impl Wishes {
 #[pyclass(frozen, module = "featgen._featgen")]
 pub(crate) struct Table {
     data: Dataset,
+    /// What it was made of, where its columns were found out.
+    frame: Option<Frame>,
+}
+
+/// A frame as it was handed over, and how its columns are to be taken. Arrow's batches are shared with the frame, not copied.
+struct Frame {
+    batches: Vec<RecordBatch>,
+    schema: SchemaRef,
+    options: Options,
+}
+
+impl Frame {
+    fn read(&self, reader: Reader) -> featgen::Result<Dataset> {
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let batches = Box::new(RecordBatchIterator::new(batches, self.schema.clone()));
+        reader.table(self.options.clone()).require_labels(false).read_batches(batches, NAME)
+    }
 }
 
 impl Table {
-    fn read(py: Python<'_>, stream: &Bound<'_, PyCapsule>, reader: Reader) -> PyResult<Self> {
-        let batches = Box::new(batches(stream)?);
-        let reader = reader.require_labels(false);
-        py.detach(|| reader.read_batches(batches, NAME)).map(|data| Self { data }).map_err(raise)
+    /// The same inputs, in which what is learned of values is learned from these rows alone; `None` if nothing was learned.
+    pub(crate) fn learned_from(&self, known: &[bool]) -> Option<featgen::Result<Dataset>> {
+        let frame =
+            self.frame.as_ref().filter(|_| !self.data.recipe.as_ref().is_none_or(Recipe::is_plain))?;
+        Some(frame.read(Reader::new().learning_from(known.to_vec())))
     }
 
     pub(crate) fn data(&self) -> &Dataset {
@@ -61,13 +81,23 @@ impl Table {
     /// Finds out what the columns are, and makes inputs of them.
     #[staticmethod]
     fn learn(py: Python<'_>, stream: &Bound<'_, PyCapsule>, wishes: Wishes) -> PyResult<Self> {
-        Self::read(py, stream, Reader::new().table(wishes.options().map_err(raise)?))
+        let (batches, options) = (batches(stream)?, wishes.options().map_err(raise)?);
+        py.detach(|| {
+            let schema = batches.schema();
+            let batches = batches.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+            let frame = Frame { batches, schema, options };
+            let data = frame.read(Reader::new()).map_err(raise)?;
+            Ok(Self { data, frame: Some(frame) })
+        })
     }
 
     /// Makes the inputs of a model, which knows how.
     #[staticmethod]
     fn follow(py: Python<'_>, stream: &Bound<'_, PyCapsule>, model: &Model) -> PyResult<Self> {
-        Self::read(py, stream, Reader::new().recipe(Some(&model.recipe())))
+        let batches = Box::new(batches(stream)?);
+        let reader = Reader::new().recipe(Some(&model.recipe())).require_labels(false);
+        let data = py.detach(|| reader.read_batches(batches, NAME)).map_err(raise)?;
+        Ok(Self { data, frame: None })
     }
 
     /// Rows and inputs.
@@ -105,8 +135,11 @@ impl Table {
 /// The batches of a stream, which can be had once.
 fn batches(capsule: &Bound<'_, PyCapsule>) -> PyResult<RecordBatchStreamReader> {
     let stream = moved_out(capsule)?;
-    RecordBatchStreamReader::try_new(stream)
-        .map_err(|error| PyValueError::new_err(format!("{NAME}: {error}")))
+    RecordBatchStreamReader::try_new(stream).map_err(unreadable)
+}
+
+fn unreadable(error: arrow_schema::ArrowError) -> PyErr {
+    PyValueError::new_err(format!("{NAME}: {error}"))
 }
 
 #[allow(unsafe_code)]

@@ -8,13 +8,14 @@ use featgen::Context;
 use featgen::data::{ClassWeights, Names};
 use featgen::model::{CrossValidated, CrossValidatedPoint};
 use featgen::space::Scaling;
-use featgen::validate::{Costs, CrossValidation, Curve, Folds, Metric, Split, Study};
+use featgen::validate::{Costs, CrossValidation, Curve, Folds, Metric, Split};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::raise;
 use crate::fit::{Listeners, Options, Target, attend};
+use crate::learned::Learned;
 use crate::matrix::Matrix;
 use crate::space::Space;
 
@@ -95,13 +96,15 @@ pub(crate) fn cross_validate<'py>(
         None if target.balanced => machine.class_weights(ClassWeights::Balanced),
         None => machine,
     };
-    let spec = space.spec().map_err(raise)?;
+    let asked = space.spec().map_err(raise)?;
     let labels = target.labels()?;
     let names = names.map(Names::identifying).unwrap_or_default();
     let columns = x.columns()?;
     let offset = target.offset.as_ref().map(|offset| offset.as_slice()).transpose()?;
     let scaling = options.scale.as_deref().and_then(Scaling::find);
-    let study = Study { columns: &*columns, names: &names, spec, scaling, keep: target.keep.clone(), offset };
+    let names = x.recipe().iter().fold(names, Names::of_columns);
+    let learned =
+        Learned::new(&x, &*columns, &names, &asked, &target.keep, scaling, offset).map_err(raise)?;
     let output = machine.loss_in_use().output();
     let metric = validation.metric.as_deref().and_then(Metric::find).unwrap_or(Metric::usual(output));
     let folds = match &validation.splits {
@@ -117,14 +120,14 @@ pub(crate) fn cross_validate<'py>(
         std::thread::scope(|scope| {
             let (report, news) = sync_channel(0);
             let (reply, _replies) = sync_channel(0);
-            let (labels, study, machine, context) = (&labels, &study, &machine, &context);
+            let (labels, learned, machine, context) = (&labels, &learned, &machine, &context);
             let worker = scope.spawn(move || {
                 // The run has ended when nobody can report any more.
                 let _report = report;
-                let path = study.along_path(machine, context, labels)?;
+                let path = learned.study().along_path(machine, context, labels)?;
                 let validation =
                     CrossValidation { machine: path.clone(), folds, metric, costs, context: context.clone() };
-                let found = validation.run(study, study, labels, &|_, _| ())?;
+                let found = validation.run(learned.study(), learned, labels, &|_, _| ())?;
                 Ok::<_, featgen::Error>(found.map(|found| (found, path)))
             });
             let broken_off = attend(&news, &reply, &Listeners::nobody(), &interrupted);

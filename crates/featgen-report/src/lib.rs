@@ -62,8 +62,6 @@ pub struct About<'a> {
     pub title: Option<&'a str>,
     /// How inputs without names are called.
     pub naming: Naming,
-    /// What the model's file holds. Newer files say more of terms than this version knows; what the page can show is taken from here.
-    pub file: Option<&'a [u8]>,
     /// What repeats the run, where it is not the command.
     pub repeat: Option<String>,
 }
@@ -87,7 +85,7 @@ impl Report {
     /// About a model and, if there are some, its predictions for test data.
     pub fn new(model: &Model, about: &About<'_>, test: Option<&Test<'_>>) -> Self {
         let effects = test.map(|test| test.effects.as_slice());
-        let selection = Selection::new(model, about.naming, about.file, effects);
+        let selection = Selection::new(model, about.naming, effects);
         let tested = test.map(|test| Tested::new(model, test));
         let counts = Counts::new(model);
         Self {
@@ -169,5 +167,6 @@ fn figures(model: &Model, tested: Option<&Tested>) -> Vec<Figure> {
     }
     figures.extend(words::proven(model));
     figures.extend(words::discoveries(model));
+    figures.extend(words::stability(model));
     figures
 }

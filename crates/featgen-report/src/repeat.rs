@@ -156,6 +156,9 @@ fn asked(line: &mut Line, model: &Model, given: &Parameters) {
     line.option("--scale", given.scale.as_deref());
     line.option("--prove", given.prove);
     line.option("--fdr", given.fdr);
+    line.option("--stability", given.stability);
+    line.option("--seed", given.seed.filter(|seed| *seed != 0));
+    line.option("--stand-ins", given.stand_ins);
     line.option("--time-limit", given.time_limit);
     line.option("--max-rounds", given.max_rounds);
     line.option("--tol", given.tol);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use featgen::Model;
 use featgen::feature::Feature;
 use featgen::model::{Selected, Term};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::words::{drawn, unit};
 
@@ -112,47 +112,7 @@ struct KeptRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct StandIn {
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    correlation: Option<f64>,
-}
-
-/// What files may say of terms beyond what a [`Model`] holds.
-#[derive(Debug, Default, Deserialize)]
-struct Extras {
-    #[serde(default)]
-    terms: Vec<TermExtras>,
-}
-
-#[derive(Debug, Default, Clone, Deserialize)]
-struct TermExtras {
-    #[serde(default, alias = "frequency")]
-    stability: Option<f64>,
-    #[serde(default)]
-    stand_ins: Vec<GivenStandIn>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-enum GivenStandIn {
-    Named {
-        #[serde(alias = "feature")]
-        name: String,
-        #[serde(default)]
-        correlation: Option<f64>,
-    },
-    Pair(String, f64),
-    Name(String),
-}
-
-impl From<GivenStandIn> for StandIn {
-    fn from(given: GivenStandIn) -> Self {
-        let (name, correlation) = match given {
-            GivenStandIn::Named { name, correlation } => (name, correlation),
-            GivenStandIn::Pair(name, correlation) => (name, Some(correlation)),
-            GivenStandIn::Name(name) => (name, None),
-        };
-        Self { name, correlation: correlation.map(drawn) }
-    }
+    correlation: f64,
 }
 
 /// Text with so many characters at most.
@@ -168,17 +128,14 @@ struct Rows<'a> {
     model: &'a Model,
     naming: Naming,
     inputs: HashMap<u64, &'a str>,
-    extras: Vec<TermExtras>,
     /// Points of curves that still fit.
     points: usize,
 }
 
 impl Selection {
-    pub(crate) fn new(model: &Model, naming: Naming, file: Option<&[u8]>, effects: Option<&[f64]>) -> Self {
-        // A file with other ideas of these than the page has is no reason to show nothing.
-        let extras = file.and_then(|file| serde_json::from_slice::<Extras>(file).ok()).unwrap_or_default();
+    pub(crate) fn new(model: &Model, naming: Naming, effects: Option<&[f64]>) -> Self {
         let inputs = model.inputs.iter().map(|input| (input.id, input.name.as_str())).collect();
-        let mut rows = Rows { model, naming, inputs, extras: extras.terms, points: MOST_POINTS };
+        let mut rows = Rows { model, naming, inputs, points: MOST_POINTS };
         let groups = model.selected_groups();
         let curves = model.has_curves();
         let many = model.outputs() > 1;
@@ -258,14 +215,16 @@ impl Rows<'_> {
         }
     }
 
-    /// What the file says of a term beyond what the model holds.
-    fn extras(&self, term: &Term) -> TermExtras {
-        let place = self.model.terms.iter().position(|other| std::ptr::eq(other, term));
-        place.and_then(|place| self.extras.get(place)).cloned().unwrap_or_default()
+    /// What may stand in for a term.
+    fn stand_ins(&self, term: &Term) -> Vec<StandIn> {
+        let one = |other: &featgen::model::StandIn| StandIn {
+            name: self.called(&other.name, &Feature::input(other.input)),
+            correlation: drawn(other.correlation),
+        };
+        term.stand_ins.iter().map(one).collect()
     }
 
     fn feature(&self, term: &Term) -> Row {
-        let extras = if self.extras.is_empty() { TermExtras::default() } else { self.extras(term) };
         let many = self.model.outputs() > 1 && self.model.outputs() <= MOST_CLASSES;
         let weights = term.weight.0.iter().copied().filter(|_| many);
         Row {
@@ -278,16 +237,13 @@ impl Rows<'_> {
             factors: term.feature.as_product().map(|ids| ids.iter().map(|&id| self.input(id)).collect()),
             aliases: term.aliases.clone(),
             curve: None,
-            stability: extras.stability.map(drawn),
-            stand_ins: extras.stand_ins.into_iter().map(StandIn::from).collect(),
+            stability: term.frequency.or_else(|| self.model.groups[term.group?].frequency).map(drawn),
+            stand_ins: self.stand_ins(term),
         }
     }
 
     fn curve(&mut self, selected: &Selected<'_>) -> Row {
         let first = selected.terms.first();
-        // Its parts have one input, and what is said of one is said of all.
-        let extras =
-            first.filter(|_| !self.extras.is_empty()).map(|term| self.extras(term)).unwrap_or_default();
         let outputs: Vec<Vec<[f64; 2]>> =
             (0..self.model.outputs()).map(|output| self.model.curve(selected, output)).collect();
         let size: usize = outputs.iter().map(Vec::len).sum();
@@ -317,24 +273,8 @@ impl Rows<'_> {
             factors: None,
             aliases: Vec::new(),
             curve,
-            stability: extras.stability.map(drawn),
-            stand_ins: extras.stand_ins.into_iter().map(StandIn::from).collect(),
+            stability: selected.group.frequency.map(drawn),
+            stand_ins: first.map(|term| self.stand_ins(term)).unwrap_or_default(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stand_ins_may_be_written_in_several_ways() {
-        let file = br#"{"terms": [{"name": "a", "stability": 0.75, "stand_ins": [{"name": "b", "correlation": 0.5}, ["c", -1], "d"]}, {}]}"#;
-        let extras: Extras = serde_json::from_slice(file).unwrap();
-        assert_eq!(extras.terms[0].stability, Some(0.75));
-        let known: Vec<StandIn> = extras.terms[0].stand_ins.iter().cloned().map(StandIn::from).collect();
-        let one = |name: &str, correlation| StandIn { name: name.into(), correlation };
-        assert_eq!(known, [one("b", Some(0.5)), one("c", Some(-1.0)), one("d", None)]);
-        assert!(extras.terms[1].stand_ins.is_empty());
     }
 }

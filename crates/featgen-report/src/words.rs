@@ -119,6 +119,17 @@ pub(crate) fn discoveries(model: &Model) -> Option<Figure> {
     Some(Figure::new("expected to be there by chance", &small_percent(found.expected_rate()), &told))
 }
 
+/// How many features are selected again and again from parts of the data, as a figure.
+pub(crate) fn stability(model: &Model) -> Option<Figure> {
+    let found = model.stability.as_ref()?;
+    let (often, runs) = (small_percent(found.threshold), found.runs);
+    let told = format!(
+        "selected from at least {often} of {runs} random halves of the data; chance explains at most {}",
+        short(found.expected_false)
+    );
+    Some(Figure::new("stable", &plural(found.stable().count() as u128, unit(model)), &told))
+}
+
 /// What is proven, for readers who know nothing of proofs.
 pub(crate) fn proof(model: &Model) -> Vec<String> {
     let mut said = match (&model.proof, model.select) {

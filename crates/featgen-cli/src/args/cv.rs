@@ -25,7 +25,7 @@ pub(crate) struct CvArgs {
     #[arg(long, value_name = "R")]
     repeats: Option<usize>,
 
-    /// What parts are drawn from [default: 0]
+    /// What parts, and the halves of --stability, are drawn from [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
@@ -45,10 +45,10 @@ pub(crate) struct CvArgs {
 }
 
 impl CvArgs {
-    /// Whether anything is said of it.
-    pub(crate) fn is_wanted(&self) -> bool {
+    /// Whether anything is said of it; a seed alone may be meant for something else.
+    pub(crate) fn is_wanted(&self, seed_is_for_it: bool) -> bool {
         let Self { cv, repeats, seed, fold_column, folds, metric } = self;
-        let numbers = cv.is_some() || repeats.is_some() || seed.is_some();
+        let numbers = cv.is_some() || repeats.is_some() || (seed.is_some() && seed_is_for_it);
         numbers || fold_column.is_some() || folds.is_some() || metric.is_some()
     }
 

@@ -19,6 +19,7 @@ Examples:
   featgen train genes.csv --label sick --groups pathways.gmt --features 5
   featgen train x.bed --pheno traits.txt --label bmi --covar pcs.txt --loss squared --features 20
   featgen train data.svm --features 20 --cv 5           with an honest estimate of how good they are
+  featgen train data.svm --features 20 --stability 100  and how often each is selected from half of the data
   featgen train words.svm --space products --degree 3   words, pairs and triples of them
   featgen train huge.svm --checkpoint run.ckpt -o m.json if it is ended, the same again goes on
 
@@ -62,6 +63,17 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) cv: CvArgs,
 
+    /// Select from R random halves of the instances too, and say how often each feature is selected
+    ///
+    /// Halves come in pairs that have no instance in common, so R is even; 100 are usual. The result has a bound on how many of the
+    /// features that are often selected are expected to be there by chance.
+    #[arg(long, value_name = "R", help_heading = "How sure")]
+    pub(crate) stability: Option<usize>,
+
+    /// For each feature, name others whose correlation with it is at least R, such as 0.9
+    #[arg(long, value_name = "R", help_heading = "How sure", allow_negative_numbers = true)]
+    pub(crate) stand_ins: Option<f64>,
+
     /// Bound on memory, such as 1GB, for data that are mapped: a store, a plain .npy or a .bed
     ///
     /// A run that would need more is refused before it begins. Pages of mapped data are not counted: the system gives and
@@ -84,4 +96,11 @@ pub(crate) struct TrainArgs {
 
     #[command(flatten)]
     pub(crate) talk: TalkArgs,
+}
+
+impl TrainArgs {
+    /// Whether cross-validation is asked for.
+    pub(crate) fn wants_cv(&self) -> bool {
+        self.cv.is_wanted(self.stability.is_none())
+    }
 }

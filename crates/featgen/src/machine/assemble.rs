@@ -76,6 +76,7 @@ impl Run<'_> {
             proof,
             discoveries,
             cv: None,
+            stability: None,
             stopped,
             training,
             recipe: None,
@@ -105,7 +106,13 @@ impl Run<'_> {
             let round =
                 self.path.rounds.iter().find(weighs).map_or(self.path.rounds.len(), |round| round.round);
             let group = taken.name.as_ref().map(|name| {
-                groups.push(Group { name: name.clone(), size: taken.size, round, range: taken.range });
+                groups.push(Group {
+                    name: name.clone(),
+                    size: taken.size,
+                    round,
+                    range: taken.range,
+                    frequency: None,
+                });
                 groups.len() - 1
             });
             for t in taken.terms.clone().filter(|&t| used[t]) {
@@ -113,7 +120,16 @@ impl Run<'_> {
                 let feature = self.fitting.set.features[self.fitting.set.terms[t] as usize].clone();
                 let name = self.fitting.space.name(&feature);
                 let weight = PerOutput(weights[t * outputs..][..outputs].to_vec());
-                terms.push(Term { name, feature, group, round, aliases: Vec::new(), weight });
+                terms.push(Term {
+                    name,
+                    feature,
+                    group,
+                    round,
+                    aliases: Vec::new(),
+                    frequency: None,
+                    stand_ins: Vec::new(),
+                    weight,
+                });
             }
         }
         self.path.rounds.iter_mut().flat_map(|round| &mut round.terms).for_each(|t| *t = place[*t]);

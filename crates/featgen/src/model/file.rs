@@ -129,6 +129,9 @@ impl Model {
         if let Some(x) = self.cv.iter().flat_map(|cv| cv.numbers()).find(|x| !x.is_finite()) {
             return refuse("cross-validation".to_owned(), x);
         }
+        if let Some(x) = self.sureness().find(|x| !x.is_finite()) {
+            return refuse("stability".to_owned(), x);
+        }
         for round in &self.rounds {
             if let Some(x) = round.numbers().find(|x| !x.is_finite()) {
                 return refuse(format!("round {}", round.round), x);
@@ -143,6 +146,9 @@ impl Model {
         self.check_outputs()?;
         if self.terms.iter().filter_map(|term| term.group).any(|g| g >= self.groups.len()) {
             return Err("damaged model: a term of a group that is not there".into());
+        }
+        if self.stability.as_ref().is_some_and(|found| !found.is_sound()) {
+            return Err("damaged model: frequencies of other numbers of features than there are".into());
         }
         if let Some(term) = self.terms.iter().find(|term| !term.feature.is_sound()) {
             return Err(format!("damaged model: {} is no feature", quoted(term.name.as_bytes())));
@@ -282,14 +288,24 @@ mod tests {
                     points: Vec::new(),
                 });
             }),
+            ("stability", |model, x| model.terms[0].frequency = Some(x)),
+            ("stability", |model, x| {
+                model.terms[0].stand_ins =
+                    vec![crate::model::StandIn { input: 3, name: "other".into(), correlation: x }];
+            }),
             ("training accuracy", |model, x| model.training.accuracy = Some(x)),
             ("weight of feature 1", |model, x| model.terms[0].weight.0[0] = x),
             ("round 1", |model, x| model.rounds[0].weights[0] = x),
             ("round 1", |model, x| model.rounds[0].inner_gap = x),
             ("round 1", |model, x| model.rounds[0].bias.0[0] = x),
             ("range of g", |model, x| {
-                model.groups =
-                    vec![crate::model::Group { name: "g".into(), size: 1, round: 1, range: Some([0.0, x]) }];
+                model.groups = vec![crate::model::Group {
+                    name: "g".into(),
+                    size: 1,
+                    round: 1,
+                    range: Some([0.0, x]),
+                    frequency: None,
+                }];
             }),
         ];
         let saved = std::fs::read(&path).unwrap();

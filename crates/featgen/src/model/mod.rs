@@ -11,6 +11,8 @@ mod parameters;
 mod predict;
 mod proof;
 mod scores;
+mod stability;
+mod stand_in;
 mod unscaled;
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +28,8 @@ pub use parameters::{GivenGroup, GivenGroups, Parameters, Weighing};
 pub use predict::{Decisions, Predictor};
 pub use proof::Proof;
 pub use scores::{Scores, Tally, Truth};
+pub use stability::{Stability, StableFeature};
+pub use stand_in::StandIn;
 
 use crate::data::genotypes::Genotype;
 use crate::data::read::Genotyped;
@@ -92,6 +96,9 @@ pub struct Model {
     /// What cross-validation says, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cv: Option<CrossValidated>,
+    /// How often features are selected from half of the instances, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<Stability>,
     /// Why the run ended.
     pub stopped: Stop,
     /// What it was trained on.
@@ -150,6 +157,9 @@ pub struct Group {
     /// Where it makes a curve over one input: the values of the input that occur in the training data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
+    /// The part of random halves of the instances that it is selected from, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<f64>,
 }
 
 /// Aliases of a feature that are kept.
@@ -171,6 +181,13 @@ pub struct Term {
     /// [`MOST_ALIASES`]: nothing there tells which of them is meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
+    /// The part of random halves of the instances that it is selected from, where that was asked for; of a term of a group, the group
+    /// has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<f64>,
+    /// Inputs that are highly correlated with it, where that was asked for: the most alike first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stand_ins: Vec<StandIn>,
     /// Its weight in the final model; 0 if only earlier rounds used it. A feature in several groups weighs their sum.
     pub weight: PerOutput,
 }
@@ -460,8 +477,11 @@ impl Model {
         let last = round + 1 == self.rounds.len();
         model.proof = self.proof.filter(|_| last);
         model.discoveries = self.discoveries.clone().filter(|_| last);
-        // And measured of the model itself.
+        // And measured of the model itself, as are frequencies.
         model.cv = None;
+        model.stability = None;
+        model.groups.iter_mut().for_each(|group| group.frequency = None);
+        model.terms.iter_mut().for_each(|term| term.frequency = None);
         (model.training.accuracy, model.training.explained) = (point.accuracy, point.explained);
         Some(model)
     }

@@ -31,6 +31,15 @@ pub struct Parameters {
     /// The part of the features that may be false discoveries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fdr: Option<f64>,
+    /// Random halves of the instances that features were selected from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stability: Option<usize>,
+    /// What these were drawn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The least correlation of stand-ins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stand_ins: Option<f64>,
     /// Seconds after which the run is to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<f64>,

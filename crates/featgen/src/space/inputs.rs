@@ -269,13 +269,27 @@ impl<'a> Inputs<'a> {
         each: impl Fn(Range<usize>, &[f64]) -> T + Sync,
         merge: impl Fn(T, T) -> T + Sync + Send,
     ) -> Result<Option<T>> {
+        let lengths = |range: Range<usize>, sums: &[f64]| {
+            let lengths = Sums::new(sums, range.len()).lengths();
+            each(range, &lengths)
+        };
+        self.all_sums(v, lengths, merge)
+    }
+
+    /// The sums `c_j` themselves, likewise: those of all columns of a range for the first output, then for the next.
+    fn all_sums<T: Send>(
+        &self,
+        v: Residuals<'_>,
+        each: impl Fn(Range<usize>, &[f64]) -> T + Sync,
+        merge: impl Fn(T, T) -> T + Sync + Send,
+    ) -> Result<Option<T>> {
         let batch = self.columns.batch();
         let (read, laid) = (self.sums_by_blocks(v)?, Outputs::new(v.v, v.rows));
         let one = |k: usize| {
             let range = k * batch..self.columns.len().min((k + 1) * batch);
             self.with_sums(range.clone(), v.outputs, &laid, read.as_deref(), |sums| {
                 self.check(range.start, sums, range.len())?;
-                Ok(each(range.clone(), &Sums::new(sums, range.len()).lengths()))
+                Ok(each(range.clone(), sums))
             })?
         };
         let batches = self.columns.len().div_ceil(batch);
@@ -480,6 +494,7 @@ fn irregular(i: u64) -> f64 {
     f64::from_bits((x >> 12) | 1f64.to_bits())
 }
 
+mod alike;
 mod gains;
 #[cfg(test)]
 mod tests;

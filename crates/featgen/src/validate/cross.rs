@@ -1,11 +1,9 @@
 //! All folds at all costs. Each is a run of its own; a run gives all points of its path.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use rayon::prelude::*;
 
 use super::result::{Measured, Validated};
+use super::side_by_side::{each_split, learned_from};
 use super::{Folds, Metric, Split, Study, Subject};
 use crate::context::Context;
 use crate::data::Labels;
@@ -129,25 +127,10 @@ impl CrossValidation {
     ) -> Result<Option<Validated>> {
         self.costs.check()?;
         self.metric.check(self.machine.loss_in_use().name(), labels.classes().len())?;
-        let bounded = self.machine.has_time_limit() || self.context.memory_allowed().is_some();
-        let together = if bounded { 1 } else { self.context.threads_in_use().max(1) };
-        let done = AtomicUsize::new(0);
-        let splits: Vec<(usize, &Split)> = self.folds.splits().iter().enumerate().collect();
-        let mut measured = Vec::with_capacity(splits.len());
-        for wave in splits.chunks(together) {
-            let one = |&(k, split): &(usize, &Split)| {
-                let found = self.split(k, split, subject, labels);
-                told(done.fetch_add(1, Ordering::Relaxed) + 1, splits.len());
-                found
-            };
-            let found: Vec<Result<_>> =
-                self.context.run(|| wave.par_iter().with_max_len(1).map(one).collect())?;
-            // Whatever a run came to that was told to end, it is not what was asked for.
-            if self.context.is_interrupted() {
-                return Ok(None);
-            }
-            measured.extend(found.into_iter().collect::<Result<Vec<_>>>()?);
-        }
+        let one = |k: usize, split: &Split| self.split(k, split, subject, labels);
+        let Some(measured) = each_split(&self.folds, &self.machine, &self.context, told, one)? else {
+            return Ok(None);
+        };
         let costs = study.costs(&self.machine, &self.costs, &self.context, labels)?;
         Ok(Some(Validated::new(self.metric, &self.folds, labels, &costs, &measured)))
     }
@@ -160,21 +143,17 @@ impl CrossValidation {
         subject: &dyn Subject,
         labels: &Labels,
     ) -> Result<Vec<Measured>> {
-        let mut known = vec![false; labels.len()];
-        split.train.iter().for_each(|&i| known[i] = true);
-        let counted = labels.counting(|i| known[i]);
+        let (known, counted) = learned_from(split, labels);
         let held: Vec<usize> =
             split.test.iter().copied().filter(|&i| labels.weights().is_none_or(|w| w[i] > 0.0)).collect();
         let mut measured = Vec::new();
         let machine = self.machine.clone();
-        subject
-            .known_from(&known, &mut |study| {
-                study.fits(&machine, &self.costs, &self.context, &counted, &mut |model| {
-                    measured.push(self.measure(k, &model, study, labels, &held)?);
-                    Ok(())
-                })
+        subject.known_from(&known, &mut |study| {
+            study.fits(&machine, &self.costs, &self.context, &counted, &mut |model| {
+                measured.push(self.measure(k, &model, study, labels, &held)?);
+                Ok(())
             })
-            .map_err(|error| of_fold(k, error))?;
+        })?;
         Ok(measured)
     }
 
@@ -218,12 +197,4 @@ fn scores(model: &Model, decision: &[f64], labels: &Labels, held: &[usize]) -> O
         Truth::Numbers(numbers) => Truth::Numbers(held.iter().map(|&i| numbers[i]).collect()),
     };
     Some(model.scores(&decision, &truth)).filter(|_| !held.is_empty() || model.output != Output::Classes)
-}
-
-/// An error in a fold, whose number from 1 helps to find it.
-fn of_fold(k: usize, error: Error) -> Error {
-    match error {
-        Error::Data(reason) => Error::Data(format!("fold {}: {reason}", k + 1)),
-        other => other,
-    }
 }
