@@ -231,7 +231,7 @@ CV_PARAMETERS = """
     one_se : bool, default=True
         Whether the smallest number within one standard error of the best is taken, and not the best itself.
     random_state : int, default=0
-        What folds are drawn from, where ``cv`` is a number and there are no ``groups``; and the halves of ``stability``.
+        What folds are drawn from, where ``cv`` is a number without ``groups``; and the halves of ``stability``.
     **others
         As those of the estimator without cross-validation. ``exchange`` is for the last fit, unless it is given: points
         of the path have none.""".replace(

@@ -1,14 +1,13 @@
-"""How sure a selection is: stability, stability_ and stand_ins; and frames of which nothing is known that is held out."""
+"""How sure a selection is: stability_ and stand_ins; and what is known of frames in folds."""
 
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from featgen import FGMClassifier, FGMClassifierCV, FGMRegressor, TableWarning, load
 from sklearn.base import clone
 from sklearn.metrics import log_loss
-
-from featgen import FGMClassifier, FGMClassifierCV, FGMRegressor, TableWarning, load
 
 
 @pytest.fixture
@@ -45,7 +44,10 @@ def test_frequencies(data, tmp_path):
 
 def test_halves_are_drawn_from_random_state(data):
     X, y = data
-    of = lambda seed: FGMRegressor(n_features=8, stability=6, random_state=seed).fit(X, y).stability_  # noqa: E731
+
+    def of(seed):
+        return FGMRegressor(n_features=8, stability=6, random_state=seed).fit(X, y).stability_
+
     again, other = of(1), of(2)
     np.testing.assert_array_equal(of(1)["path"], again["path"])
     assert again["path"].shape != other["path"].shape or not np.array_equal(again["path"], other["path"])
@@ -90,13 +92,15 @@ def test_names_and_groups(data):
 
 
 def noise(rng, rows=60):
-    """A frame of a category of which every level is rare, missing numbers, and classes that have nothing to do with them."""
+    """A frame with rare levels and missing numbers, and classes that have nothing to do with it."""
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     level = rng.integers(0, 12, rows)
     number = rng.normal(size=rows)
     number[rng.random(rows) < 0.3] = np.nan
-    frame = pd.DataFrame({"level": [f"l{k}" for k in level], "number": number, "other": rng.normal(size=rows)})
+    frame = pd.DataFrame(
+        {"level": [f"l{k}" for k in level], "number": number, "other": rng.normal(size=rows)}
+    )
     return frame, rng.integers(0, 2, rows)
 
 
