@@ -94,16 +94,14 @@ def ipss(X: np.ndarray, y: np.ndarray, rate: float, seed: int, **_: object) -> s
     return {int(j) for j in ipss(X, y, selector="l1", target_fdr=rate)["selected_features"]}
 
 
-def knockpy(X: np.ndarray, y: np.ndarray, classes: bool, rate: float, columns: str, seed: int, **_: object) -> set:
+def knockpy(X: np.ndarray, y: np.ndarray, rate: float, columns: str, seed: int, **_: object) -> set:
     from knockpy import KnockoffFilter
 
     np.random.seed(seed)
     p = X.shape[1]
     apart = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
     covariances = {"independent": np.eye(p), "neighbours": 0.5**apart, "all": np.where(apart == 0, 1.0, 0.5)}
-    knockoffs = KnockoffFilter(
-        fstat="logistic" if classes else "lasso", ksampler="gaussian", knockoff_kwargs={"method": "equicorrelated"}
-    )
+    knockoffs = KnockoffFilter(fstat="lasso", ksampler="gaussian", knockoff_kwargs={"method": "equicorrelated"})
     chosen = knockoffs.forward(X=X, y=y, mu=np.zeros(p), Sigma=covariances[columns], fdr=rate)
     return set(np.flatnonzero(chosen).tolist())
 
