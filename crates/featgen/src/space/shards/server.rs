@@ -33,6 +33,11 @@ impl ShardServer {
         Self { columns, context: context.clone(), scale: Mutex::default(), curves: Mutex::default() }
     }
 
+    /// The columns.
+    pub fn columns(&self) -> &dyn Columns {
+        &*self.columns
+    }
+
     /// The reply to a request. It is a reply also where something is wrong: the driver reads what.
     pub fn answer(&self, request: &[u8]) -> Vec<u8> {
         let answered = self.context.run(|| {
