@@ -72,10 +72,13 @@ def _copy(
 
 
 class StoreShard:
-    """The same of columns in a store that every process can read: a copy of it opens the store again."""
+    """The same of columns in a store that every process can read: a copy of it opens the store again.
 
-    def __init__(self, path: str, start: int, stop: int, threads: int) -> None:
-        self._made = (path, start, stop, threads)
+    They are those in a range of all columns in the store; or all of them, and in a range ``of`` so many elsewhere.
+    """
+
+    def __init__(self, path: str, start: int, stop: int, of: int | None, threads: int) -> None:
+        self._made = (path, start, stop, of, threads)
         self._engine = _featgen.Shard.of_store(*self._made)
 
     def answer(self, request: bytes) -> bytes:

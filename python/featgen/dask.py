@@ -177,7 +177,7 @@ def _parts(client: Any, X: Any) -> tuple[Sharded, list[Any]]:
 
 
 def _panel(blocks: list[list[Any]], edges: list[int], start: int, stop: int, dtype: Any) -> list[list[Any]]:
-    """Some columns of all blocks, given as rows of blocks and by the edges between them. Blocks are cut where they are."""
+    """Some columns of all blocks, given as rows of blocks and by the edges between them; cut where they are."""
     panel = []
     for row in blocks:
         cuts = []
@@ -194,7 +194,7 @@ def _load(panel: list[list[Any]], order: str, first: int, width: int) -> Shard:
 
 
 def _of_store(path: str, start: int, stop: int) -> StoreShard:
-    return StoreShard(path, start, stop, _threads())
+    return StoreShard(path, start, stop, None, _threads())
 
 
 def _threads() -> int:

@@ -36,14 +36,27 @@ impl Shard {
         Ok(Self { server: server(part, threads) })
     }
 
-    /// Those columns of a store whose numbers, counted from 0, are in a range.
+    /// Those columns of a store whose numbers, counted from 0, are in a range. If the store holds no others and has numbers of its
+    /// own, they are as many as there are `of` the whole.
     #[staticmethod]
-    fn of_store(py: Python<'_>, path: PathBuf, start: u64, stop: u64, threads: usize) -> PyResult<Self> {
+    fn of_store(
+        py: Python<'_>,
+        path: PathBuf,
+        start: u64,
+        stop: u64,
+        of: Option<u64>,
+        threads: usize,
+    ) -> PyResult<Self> {
         data::explain_cut_files(None);
         let opened = py.detach(|| {
             let store = StoreFile::open(&path)?;
-            let positions = position(&store, start)..position(&store, stop);
-            Part::of(Box::new(store), positions)
+            match of {
+                Some(dimension) => Part::placed(Box::new(store), start, dimension),
+                None => {
+                    let positions = position(&store, start)..position(&store, stop);
+                    Part::of(Box::new(store), positions)
+                }
+            }
         });
         Ok(Self { server: server(opened.map_err(raise)?, threads) })
     }
