@@ -7,6 +7,7 @@ import pickle
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,8 @@ def answered(request: bytes | None, sent: Any, shards: Iterator[Any]) -> list[tu
 def removed(shards: Iterator[Any]) -> list[None]:
     for _, path, _ in shards:
         _HELD.pop(path, None)
-        if os.path.exists(path):
+        with suppress(OSError):
             os.remove(path)
+            # With the last of them, the folder too.
+            os.rmdir(os.path.dirname(path))
     return []

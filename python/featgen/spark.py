@@ -24,9 +24,11 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from pyspark import StorageLevel
 from pyspark.ml import Estimator, Model
+from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import SparseVector, VectorUDT
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import (
@@ -343,32 +345,22 @@ class SparkFGMModel(_Columns, Model, MLReadable, MLWritable):
         used = sorted(
             {i for inputs in plain._terms["inputs"] for i in inputs} | {i for i, *_ in plain._facts["kept"]}
         )
-        predict = partial(_predicted, plain, used)
+        numbers = ArrayType(DoubleType())
         if isinstance(features, str):
-            take = sql.udf(lambda row: [float(row[i]) for i in used], ArrayType(DoubleType()))
-            values = take(sql.col(features))
+            values = sql.udf(lambda row: [float(row[i]) for i in used], numbers)(sql.col(features))
         else:
-            values = (
-                sql.array(*(sql.col(features[i]).cast("double") for i in used))
-                if used
-                else sql.array().cast("array<double>")
-            )
+            values = sql.array(*(sql.col(features[i]).cast("double") for i in used)).cast(numbers)
         text = isinstance(plain, FGMClassifier) and plain.classes_.dtype.kind not in "biuf"
-        kinds = {
-            self.getPredictionCol(): ("predict", StringType() if text else DoubleType()),
-        }
-        found = dataset
+        added = {"predict": self.getPredictionCol()}
         if isinstance(plain, FGMClassifier):
-            kinds[self.getRawPredictionCol()] = ("decision_function", ArrayType(DoubleType()))
+            added["decision_function"] = self.getRawPredictionCol()
             if hasattr(plain, "predict_proba"):
-                kinds[self.getProbabilityCol()] = ("predict_proba", ArrayType(DoubleType()))
-        for column, (method, kind) in kinds.items():
-            added = sql.pandas_udf(partial(predict, method), kind)(values)
-            if isinstance(kind, ArrayType):
-                from pyspark.ml.functions import array_to_vector
-
-                added = array_to_vector(added)
-            found = found.withColumn(column, added)
+                added["predict_proba"] = self.getProbabilityCol()
+        found = dataset
+        for method, column in added.items():
+            kind = (StringType() if text else DoubleType()) if method == "predict" else numbers
+            predicted = _predictor(plain, used, method, kind)(values)
+            found = found.withColumn(column, predicted if method == "predict" else array_to_vector(predicted))
         return found
 
     def copy(self, extra: Any = None) -> SparkFGMModel:
@@ -386,20 +378,26 @@ class SparkFGMModel(_Columns, Model, MLReadable, MLWritable):
         return _Reader(cls)
 
 
-def _predicted(plain: Machine, used: list[int], method: str, values: Any) -> Any:
+def _predictor(plain: Machine, used: list[int], method: str, kind: Any) -> Any:
     """What a method of an estimator says of rows of which the values of the inputs used are known."""
-    import pandas as pd
 
-    held = np.array(values.tolist(), dtype=np.float64).reshape(len(values), len(used))
-    rows = np.repeat(np.arange(len(values)), len(used))
-    X = sp.csr_array((held.ravel(), (rows, np.tile(used, len(values)))), shape=(len(values), plain._n_inputs))
-    with warnings.catch_warnings(action="ignore"):
-        found = getattr(plain, method)(X)
-    if method == "decision_function" and found.ndim == 1:
-        found = np.column_stack([-found, found])
-    if found.ndim > 1:
+    def predict(values):  # type: ignore[no-untyped-def]
+        held = np.array(values.tolist(), dtype=np.float64).reshape(len(values), len(used))
+        at = (
+            np.repeat(np.arange(len(values)), len(used)),
+            np.tile(np.array(used, dtype=np.int64), len(values)),
+        )
+        X = sp.csr_array((held.ravel(), at), shape=(len(values), plain._n_inputs))
+        with warnings.catch_warnings(action="ignore"):
+            found = getattr(plain, method)(X)
+        if method == "decision_function" and found.ndim == 1:
+            found = np.column_stack([-found, found])
+        if found.ndim == 1 and found.dtype.kind in "biuf":
+            found = found.astype(np.float64)
         return pd.Series(list(found))
-    return pd.Series(found if found.dtype.kind in "OUT" else found.astype(np.float64))
+
+    predict.__annotations__ = {"values": pd.Series, "return": pd.Series}
+    return sql.pandas_udf(predict, kind)
 
 
 class _Writer(MLWriter):
