@@ -29,6 +29,7 @@ from ._columns import check_order, check_present, column_names, kept_columns, pr
 from ._progress import going_on, proving, reporter
 from ._report import Shown
 from ._selection import DENSE_LIMIT, Selection, is_fitted
+from ._shards import Sharded
 from ._store import Store
 from ._target import as_text, class_weights, classes_of, numbers_of, sample_weights, times_of
 from ._written import Files
@@ -172,7 +173,8 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         target["counts"] = None if sample_weight is None else sample_weights(sample_weight, X)
         target["offset"] = None if offset is None else _numbers_for(X, offset, "offset")
         target["keep"] = kept_columns(self.keep, inputs)
-        told = (_input.matrix(X), inputs.names, target, space._describe(inputs))
+        matrix = X if isinstance(X, Sharded) else _input.matrix(X)
+        told = (matrix, inputs.names, target, space._describe(inputs))
         at = None if choose is None else choose(told, options)
         with reporter(verbose, options["n_features"]) as report:
             listeners = {
@@ -180,7 +182,7 @@ class Machine(Shown, Files, Selection, BaseEstimator):
                 "resumed": going_on if verbose else None,
                 "proof": proving if verbose else None,
             }
-            model, broken_off, lacking = _featgen.fit(*told, options, listeners)
+            model, broken_off, lacking = _fitted(told, options, listeners)
         if at is not None:
             model = model.at(at) or model
         self._know(inputs)
@@ -229,7 +231,7 @@ class Machine(Shown, Files, Selection, BaseEstimator):
             return self._learned(X, y, wishes)
         if said:
             raise ValueError(f"{said}: only a frame has columns of kinds, and X is none")
-        if isinstance(X, Store):
+        if isinstance(X, (Store, Sharded)):
             return X, _labels_for(X, y), spaces.Inputs(X.shape[1], X.feature_names)
         told = copy.copy(self)
         try:
@@ -541,6 +543,14 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         tags.input_tags.positive_only = spaces.kind(self.space)._wants_no_negatives
         tags.target_tags.required = True
         return tags
+
+
+def _fitted(told: tuple[Any, ...], options: dict[str, Any], listeners: dict[str, Any]) -> Any:
+    """What the engine makes of what it is told of the data, which may be elsewhere."""
+    X, names, target, space = told
+    if isinstance(X, Sharded):
+        return _featgen.fit_shards(X.ask, X.store, names, target, space, options, listeners)
+    return _featgen.fit(X, names, target, space, options, listeners)
 
 
 def _labels_for(X: Any, y: Any) -> NDArray[Any]:

@@ -11,17 +11,19 @@ use featgen::data::{ClassWeights, Columns, Except, Labels, Names};
 use featgen::machine::{Observer, Select};
 use featgen::model::{Proof, Round};
 use featgen::objective::{Kept, LossSpec};
-use featgen::space::{Inputs, Scaling};
+use featgen::space::{Inputs, Lacking, Scaling, SpaceSpec};
+use featgen::table::Recipe;
 use featgen::validate::{Halves, StandInSearch};
 use featgen::{Context, Error, Machine};
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 
 use crate::error::{parameter_name, raise};
 use crate::learned::Learned;
 use crate::matrix::Matrix;
 use crate::model::{Model, proof_dict, round_dict};
+use crate::shards::Question;
 use crate::space::{self, Space};
 
 /// How often a run looks for Ctrl-C.
@@ -84,8 +86,11 @@ pub(crate) struct Target<'py> {
 /// What the data lack of pathways: members and of how many, groups and of how many.
 type LackingCounts = [usize; 4];
 
-/// Selects features and fits them. Returns the model; if the run was broken off by an exception, that exception: the model is then
-/// what was reached; and of groups that may name features that are not there, how many are not.
+/// A model; if the run was broken off by an exception, that exception: the model is then what was reached; and of groups that may
+/// name features that are not there, how many are not.
+pub(crate) type Fitted = (Model, Option<PyErr>, Option<LackingCounts>);
+
+/// Selects features and fits them.
 #[pyfunction]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
@@ -95,69 +100,148 @@ pub(crate) fn fit<'py>(
     space: Space,
     options: Options,
     listeners: Listeners,
-) -> PyResult<(Model, Option<PyErr>, Option<LackingCounts>)> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    // Its threads end with the run: nothing is left behind that a fork would break.
-    let context = Context::new().threads(options.threads).interrupt(Arc::clone(&interrupted));
-    let (text, scaling) = (target.text, options.scale.as_deref().and_then(Scaling::find));
-    let mut machine = options.machine().map_err(raise)?.context(&context);
-    machine = match target.weights.clone() {
-        Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
-        None if target.balanced => machine.class_weights(ClassWeights::Balanced),
-        None => machine,
-    };
-    let asked = space.spec().map_err(raise)?;
-    let labels = target.labels()?;
-    let counts = target.counts.as_ref().map(|counts| counts.as_slice()).transpose()?;
-    let names = names.map(Names::identifying).unwrap_or_default();
-    let recipe = x.recipe();
-    let names = recipe.iter().fold(names, Names::of_columns);
+) -> PyResult<Fitted> {
+    let run = Run::new(&target, space, &options, x.recipe())?;
+    let names = run.names(names);
     let columns = x.columns()?;
     let columns = &*columns;
     let offset = target.offset.as_ref().map(|offset| offset.as_slice()).transpose()?;
-    let learned = Learned::new(&x, columns, &names, &asked, &target.keep, scaling, offset).map_err(raise)?;
-    if let Some(offset) = offset {
-        machine = machine.offset(offset.to_vec());
-    }
+    let learned = Learned::new(&x, columns, &names, &run.asked, &target.keep, run.scaling, offset);
+    let learned = learned.map_err(raise)?;
     let kept = Kept::new(columns, &names, &target.keep).map_err(raise)?;
     let others = Except::new(columns, kept.ids().iter().copied());
     let columns: &dyn Columns = if kept.ids().is_empty() { columns } else { &others };
-    machine = machine.keep(kept);
-    py.detach(|| {
-        std::thread::scope(|scope| {
-            let (report, news) = sync_channel(0);
-            let (reply, replies) = sync_channel(0);
-            let work = {
-                let (labels, spec, machine) = (&labels, &learned.study().spec, &machine);
-                let (learned, options, context) = (&learned, &options, &context);
-                let inputs = Inputs::called(columns, &names).context(&context);
-                move || {
-                    let mut reporter = Reporter { report, replies, not_saved: false, next_node: 0 };
-                    let scale = spec.scale(scaling, machine.select_in_use()?, &inputs, counts)?;
-                    let inputs = scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale));
-                    let built = spec.build(inputs, counts)?;
-                    let model = machine.fit_observed(&*built.space, labels, &mut reporter)?;
-                    let model = options.how_sure(model, machine, learned, labels, context)?;
-                    Ok::<_, featgen::Error>((model, built.omitted.lacking))
-                }
-            };
-            let worker = scope.spawn(work);
-            let broken_off = attend(&news, &reply, &listeners, &interrupted);
-            let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
-            match (model, broken_off) {
-                (Ok((model, lacking)), broken_off) => {
-                    let model =
-                        space::describe(&asked, model).with_scaling(scaling).with_recipe(recipe.as_ref());
-                    let model = featgen::Model { classes_are_text: text, ..model };
-                    let lacking = lacking.map(|l| [l.members, l.of_members, l.groups, l.of_groups]);
-                    Ok((Model::new(model), broken_off, lacking))
-                }
-                // Broken off before there was a model: the engine says only that, the exception why.
-                (Err(_), Some(broken_off)) => Err(broken_off),
-                (Err(error), None) => Err(raise(error)),
-            }
-        })
+    let inputs = Inputs::called(columns, &names);
+    run.attended(py, &listeners, |reporter| {
+        let (model, lacking) = run.fit(inputs, kept, reporter)?;
+        Ok((run.how_sure(&options, model, &learned)?, lacking))
     })
+}
+
+/// A run, before it is known where the data are.
+pub(crate) struct Run {
+    interrupted: Arc<AtomicBool>,
+    context: Context,
+    machine: Machine,
+    labels: Labels,
+    /// The space as it was asked for, and as it is for columns of a table.
+    asked: SpaceSpec,
+    spec: SpaceSpec,
+    recipe: Option<Recipe>,
+    scaling: Option<Scaling>,
+    text: bool,
+}
+
+/// What the engine finds: a model, and what the data lack of groups.
+type Found = (featgen::Model, Option<Lacking>);
+
+impl Run {
+    pub(crate) fn new(
+        target: &Target<'_>,
+        space: Space,
+        options: &Options,
+        recipe: Option<Recipe>,
+    ) -> PyResult<Self> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        // Its threads end with the run: nothing is left behind that a fork would break.
+        let context = Context::new().threads(options.threads).interrupt(Arc::clone(&interrupted));
+        let mut machine = options.machine().map_err(raise)?.context(&context);
+        machine = match target.weights.clone() {
+            Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
+            None if target.balanced => machine.class_weights(ClassWeights::Balanced),
+            None => machine,
+        };
+        if let Some(offset) = &target.offset {
+            machine = machine.offset(offset.as_slice()?.to_vec());
+        }
+        let asked = space.spec().map_err(raise)?;
+        let spec = asked.clone().or_columns_of(recipe.as_ref()).map_err(raise)?;
+        let scaling = options.scale.as_deref().and_then(Scaling::find);
+        let labels = target.labels()?;
+        Ok(Self { interrupted, context, machine, labels, asked, spec, recipe, scaling, text: target.text })
+    }
+
+    /// What inputs are called.
+    pub(crate) fn names(&self, names: Option<Vec<String>>) -> Names {
+        let names = names.map(Names::identifying).unwrap_or_default();
+        self.recipe.iter().fold(names, Names::of_columns)
+    }
+
+    /// Fits these inputs, and besides them the columns that are kept.
+    pub(crate) fn fit(
+        &self,
+        inputs: Inputs<'_>,
+        kept: Kept,
+        reporter: &mut Reporter,
+    ) -> featgen::Result<Found> {
+        let (inputs, machine) = (inputs.context(&self.context), self.machine.clone().keep(kept));
+        let counts = self.labels.weights();
+        let scale = self.spec.scale(self.scaling, machine.select_in_use()?, &inputs, counts)?;
+        let inputs = scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale));
+        let built = self.spec.build(inputs, counts)?;
+        let model = machine.fit_observed(&*built.space, &self.labels, reporter)?;
+        Ok((model, built.omitted.lacking))
+    }
+
+    /// The model with how often its features are selected from halves of the samples, and with their stand-ins, as far as that is
+    /// asked for and nobody ends it.
+    fn how_sure(
+        &self,
+        options: &Options,
+        mut model: featgen::Model,
+        learned: &Learned<'_>,
+    ) -> featgen::Result<featgen::Model> {
+        if model.stopped.is_early() {
+            return Ok(model);
+        }
+        let context = self.context.clone();
+        if let Some(runs) = options.stability {
+            let (machine, context) = (self.machine.clone(), context.clone());
+            let halves = Halves { machine, runs, seed: options.seed, context };
+            model = halves.judge(model.clone(), learned, &self.labels, &|_, _| ())?.unwrap_or(model);
+        }
+        match options.stand_ins.filter(|_| !context.is_interrupted()) {
+            Some(least) => {
+                let (search, study) = (StandInSearch { least, context }, learned.study());
+                search.note(model, study.columns, study.names, self.labels.weights())
+            }
+            None => Ok(model),
+        }
+    }
+
+    /// Has some work done by a thread, while this one hands on its news and looks for Ctrl-C.
+    pub(crate) fn attended(
+        &self,
+        py: Python<'_>,
+        listeners: &Listeners,
+        work: impl FnOnce(&mut Reporter) -> featgen::Result<Found> + Send,
+    ) -> PyResult<Fitted> {
+        py.detach(|| {
+            std::thread::scope(|scope| {
+                let (report, news) = sync_channel(0);
+                let (reply, replies) = sync_channel(0);
+                let worker = scope
+                    .spawn(move || work(&mut Reporter { report, replies, not_saved: false, next_node: 0 }));
+                let broken_off = attend(&news, &reply, listeners, &self.interrupted);
+                let model = worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed"))?;
+                match (model, broken_off) {
+                    (Ok((model, lacking)), broken_off) => {
+                        let lacking = lacking.map(|l| [l.members, l.of_members, l.groups, l.of_groups]);
+                        Ok((Model::new(self.described(model)), broken_off, lacking))
+                    }
+                    // Broken off before there was a model: the engine says only that, the exception why.
+                    (Err(_), Some(broken_off)) => Err(broken_off),
+                    (Err(error), None) => Err(raise(error)),
+                }
+            })
+        })
+    }
+
+    /// The model with what it was asked to be.
+    fn described(&self, model: featgen::Model) -> featgen::Model {
+        let model = space::describe(&self.asked, model).with_scaling(self.scaling);
+        featgen::Model { classes_are_text: self.text, ..model.with_recipe(self.recipe.as_ref()) }
+    }
 }
 
 /// What happens in a run.
@@ -166,10 +250,12 @@ pub(crate) enum News {
     Resumed(Round),
     Proof(Proof),
     NotSaved(String),
+    /// Somebody must be asked in the thread that Python waits in.
+    Ask(Question),
 }
 
 /// Sends all news to the thread that Python waits in, and goes on when they have been looked at.
-struct Reporter {
+pub(crate) struct Reporter {
     report: SyncSender<News>,
     replies: Receiver<()>,
     /// Whether it was said that a checkpoint could not be written: once is enough.
@@ -179,6 +265,11 @@ struct Reporter {
 }
 
 impl Reporter {
+    /// Where other news may be sent to.
+    pub(crate) fn sender(&self) -> SyncSender<News> {
+        self.report.clone()
+    }
+
     fn tell(&self, news: News) {
         if self.report.send(news).is_ok() {
             // Nobody there to answer is an answer too.
@@ -226,6 +317,7 @@ impl Listeners {
             News::Resumed(round) => (&self.resumed, round_dict(py, round)?),
             News::Proof(proof) => (&self.proof, proof_dict(py, proof)?),
             News::NotSaved(reason) => return warn_not_saved(py, reason).map(|()| false),
+            News::Ask(_) => return Ok(false),
         };
         match listener {
             Some(listener) => listener.call1(py, (news,))?.is_truthy(py),
@@ -248,7 +340,7 @@ pub(crate) fn attend(
     listeners: &Listeners,
     interrupted: &AtomicBool,
 ) -> Option<PyErr> {
-    let mut broken_off = None;
+    let mut broken_off: Option<PyErr> = None;
     let mut stop = |outcome: PyResult<bool>| {
         if matches!(outcome, Ok(false)) {
             return;
@@ -258,8 +350,15 @@ pub(crate) fn attend(
             broken_off.get_or_insert(error);
         }
     };
+    let mut failed = None;
     loop {
         match news.recv_timeout(PATIENCE) {
+            Ok(News::Ask(question)) => match question.put() {
+                Ok(()) => {}
+                // What was reached stays only where somebody wants an end.
+                Err(error) if is_interrupt(&error) => stop(Err(error)),
+                Err(error) => failed = failed.or(Some(error)),
+            },
             Ok(news) => {
                 stop(Python::attach(|py| listeners.hear(py, &news)));
                 let _ = reply.send(());
@@ -269,7 +368,11 @@ pub(crate) fn attend(
         }
         stop(Python::attach(|py| py.check_signals().map(|()| false)));
     }
-    broken_off
+    broken_off.or(failed)
+}
+
+fn is_interrupt(error: &PyErr) -> bool {
+    Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py))
 }
 
 impl Options {
@@ -280,29 +383,12 @@ impl Options {
             .make(&self.delta.map(|delta| ("delta", delta)).into_iter().collect::<Vec<_>>())
     }
 
-    /// The model with how often its features are selected from halves of the samples, and with their stand-ins, as far as that is
-    /// asked for and nobody ends it.
-    fn how_sure(
-        &self,
-        mut model: featgen::Model,
-        machine: &Machine,
-        learned: &Learned<'_>,
-        labels: &Labels,
-        context: &Context,
-    ) -> featgen::Result<featgen::Model> {
-        if model.stopped.is_early() {
-            return Ok(model);
-        }
-        if let Some(runs) = self.stability {
-            let halves = Halves { machine: machine.clone(), runs, seed: self.seed, context: context.clone() };
-            model = halves.judge(model.clone(), learned, labels, &|_, _| ())?.unwrap_or(model);
-        }
-        match self.stand_ins.filter(|_| !context.is_interrupted()) {
-            Some(least) => {
-                let (search, study) = (StandInSearch { least, context: context.clone() }, learned.study());
-                search.note(model, study.columns, study.names, labels.weights())
-            }
-            None => Ok(model),
+    /// An error if something is asked for that needs all columns in one place.
+    pub(crate) fn check_shards(&self) -> featgen::Result<()> {
+        let asked = [("stability", self.stability.is_some()), ("stand-ins", self.stand_ins.is_some())];
+        match asked.into_iter().find(|(_, asked)| *asked) {
+            Some((name, _)) => Err(Error::parameter(name, "is only known of data in one place")),
+            None => Ok(()),
         }
     }
 

@@ -8,6 +8,7 @@ mod learned;
 mod matrix;
 mod model;
 mod report;
+mod shards;
 mod space;
 mod store;
 mod table;
@@ -38,6 +39,10 @@ mod _featgen {
     use crate::report::report;
     #[pymodule_export]
     use crate::report::write_text;
+    #[pymodule_export]
+    use crate::shards::Shard;
+    #[pymodule_export]
+    use crate::shards::fit_shards;
     #[pymodule_export]
     use crate::store::Maker;
     #[pymodule_export]

@@ -26,11 +26,11 @@ pub(crate) enum Matrix<'py> {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Sparse<'py> {
-    shape: (usize, u64),
-    ids: Option<PyReadonlyArray1<'py, u64>>,
-    pointers: PyReadonlyArray1<'py, u64>,
-    indices: PyReadonlyArray1<'py, u32>,
-    values: Values<'py>,
+    pub(crate) shape: (usize, u64),
+    pub(crate) ids: Option<PyReadonlyArray1<'py, u64>>,
+    pub(crate) pointers: PyReadonlyArray1<'py, u64>,
+    pub(crate) indices: PyReadonlyArray1<'py, u32>,
+    pub(crate) values: Values<'py>,
 }
 
 #[derive(FromPyObject)]

@@ -56,7 +56,7 @@ const BATCH_BYTES: usize = 1 << 19;
 const TASK_BYTES: usize = 1 << 27;
 
 /// Data by rows of more bytes are taken for larger than memory, and read by blocks of about so many.
-const LARGE: usize = 1 << 30;
+pub(crate) const LARGE: u64 = 1 << 30;
 const BLOCK_BYTES: usize = 1 << 25;
 
 /// Bytes of which one brings in the others; and how many more the system then reads around them.
@@ -372,8 +372,12 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     }
 
     fn by_blocks(&self) -> Option<&dyn RowBlocks> {
-        let large = self.rows.len() * self.columns * size_of::<T>() > LARGE;
-        (self.layout == Layout::RowMajor && large).then_some(self)
+        (self.bytes_by_rows() > LARGE).then_some(self)
+    }
+
+    fn bytes_by_rows(&self) -> u64 {
+        let bytes = (self.rows.len() * self.columns * size_of::<T>()) as u64;
+        if self.layout == Layout::RowMajor { bytes } else { 0 }
     }
 
     fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {

@@ -141,6 +141,10 @@ impl Columns for Except<'_> {
         self.columns.filled(self.inner(position))
     }
 
+    fn bytes_by_rows(&self) -> u64 {
+        self.columns.bytes_by_rows()
+    }
+
     fn is_narrow(&self) -> bool {
         self.columns.is_narrow()
     }

@@ -12,6 +12,7 @@ mod joined;
 mod mapped;
 mod moments;
 mod outputs;
+mod part;
 mod pieces;
 pub mod read;
 mod sparse;
@@ -24,8 +25,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 pub use bins::{Bins, Lanes};
+pub(crate) use dense::LARGE;
 pub use dense::{Dense, Float, Layout};
 pub use except::Except;
 pub use genotypes::Genotypes;
@@ -34,6 +37,7 @@ pub use mapped::{explain_cut_files, remove_if_cut};
 pub use moments::Moments;
 pub use outputs::Outputs;
 pub(crate) use outputs::Tile;
+pub use part::Part;
 pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
@@ -140,6 +144,11 @@ pub trait Columns: Send + Sync {
         self.rows()
     }
 
+    /// Bytes of data by rows, of which one column costs as much to read as its neighbours too; 0 where columns lie apart.
+    fn bytes_by_rows(&self) -> u64 {
+        0
+    }
+
     /// Whether every stored value is a 32-bit float.
     fn is_narrow(&self) -> bool {
         false
@@ -225,7 +234,7 @@ pub trait RowBlocks: Send + Sync {
 }
 
 /// One feature's values, taken out of a storage.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Column {
     /// A value for every row.
     Dense(Vec<f64>),

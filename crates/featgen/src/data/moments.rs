@@ -1,10 +1,12 @@
 //! What the values of a column add up to: all that is to be known of it before it is weighed against others.
 
+use serde::{Deserialize, Serialize};
+
 use super::ColumnView;
 use crate::kernels::{self, Number};
 
 /// Sums over the instances of a column.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     /// Of its values, each as often as its instance counts.
     pub sum: f64,

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::ask::{Residuals, Sums};
 use super::work::go_on;
-use super::{Feature, Scale};
+use super::{Feature, Scale, ShardColumns};
 use crate::context::Context;
 use crate::data::{Column, Columns, Dataset, Names, Outputs, RowBlocks};
 use crate::error::{Error, Result};
@@ -21,6 +21,7 @@ pub struct Inputs<'a> {
     names: Option<&'a Names>,
     context: Option<&'a Context>,
     scale: Option<&'a Scale>,
+    shards: Option<&'a ShardColumns<'a>>,
 }
 
 /// Sums whose squares stay finite with room to spare.
@@ -41,17 +42,22 @@ const TOGETHER: usize = 1 << 16;
 impl<'a> Inputs<'a> {
     /// The features of a data set, with its names.
     pub fn new(data: &'a Dataset) -> Self {
-        Self { columns: data.columns.as_ref(), names: Some(&data.names), context: None, scale: None }
+        Self { names: Some(&data.names), ..Self::over(data.columns.as_ref()) }
     }
 
     /// The features of any storage, called by their numbers.
     pub fn over(columns: &'a dyn Columns) -> Self {
-        Self { columns, names: None, context: None, scale: None }
+        Self { columns, names: None, context: None, scale: None, shards: None }
     }
 
     /// The features of any storage, called by `names`.
     pub fn called(columns: &'a dyn Columns, names: &'a Names) -> Self {
-        Self { columns, names: Some(names), context: None, scale: None }
+        Self { names: Some(names), ..Self::over(columns) }
+    }
+
+    /// The features of columns that are in shards, called by `names`.
+    pub fn in_shards(columns: &'a ShardColumns<'a>, names: &'a Names) -> Self {
+        Self { shards: Some(columns), ..Self::called(columns, names) }
     }
 
     /// What searches over these features are done with: they can be ended from outside, and say how far they are.
@@ -62,6 +68,16 @@ impl<'a> Inputs<'a> {
     /// Weighs columns by these scales, which were made over the same storage.
     pub fn scaled(self, scale: &'a Scale) -> Self {
         Self { scale: Some(scale), ..self }
+    }
+
+    /// The shards that the columns are in, if they are not here.
+    pub(super) fn shards(&self) -> Option<&'a ShardColumns<'a>> {
+        self.shards
+    }
+
+    /// How columns are weighed, if they are.
+    pub(super) fn scale(&self) -> Option<&'a Scale> {
+        self.scale
     }
 
     /// The factors of the columns at these positions; none where all are 1.
@@ -439,9 +455,10 @@ impl<'a> Inputs<'a> {
             return Ok(hasher.digest());
         }
         let len = self.columns.len();
-        let mut sums = vec![0.0; len.min(TOGETHER)];
-        for first in (0..len).step_by(TOGETHER) {
-            let sums = &mut sums[..TOGETHER.min(len - first)];
+        let together = TOGETHER.max(self.columns.batch());
+        let mut sums = vec![0.0; len.min(together)];
+        for first in (0..len).step_by(together) {
+            let sums = &mut sums[..together.min(len - first)];
             self.sums(first, &u, sums)?;
             add(first, sums);
         }

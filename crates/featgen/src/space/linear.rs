@@ -60,8 +60,22 @@ impl LinearSpace<'_> {
             }
             return Ok(tops);
         }
+        self.by_every_gain(v, gain, Wanted { fresh, ..wanted }, taken)
+    }
+
+    /// The same after a look at the gain of every column.
+    pub(super) fn by_every_gain(
+        &self,
+        v: Residuals<'_>,
+        gain: &Gain<'_>,
+        wanted: Wanted,
+        taken: &[usize],
+    ) -> Result<Tops<usize>> {
+        if let Some(shards) = self.inputs.shards() {
+            return shards.by_gain(self.inputs.scale(), v, gain, wanted, taken);
+        }
         let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
-            let mut tops = Tops::new(Wanted { fresh, ..wanted });
+            let mut tops = Tops::new(wanted);
             for ((position, length), &gain) in range.zip(lengths).zip(gains) {
                 tops.offer_both(length.abs(), gain, position, taken);
             }
@@ -71,7 +85,10 @@ impl LinearSpace<'_> {
     }
 
     /// The best columns by score, of all and of those that are not taken.
-    fn by_score(&self, v: Residuals<'_>, wanted: Wanted, taken: &[usize]) -> Result<Tops<usize>> {
+    pub(super) fn by_score(&self, v: Residuals<'_>, wanted: Wanted, taken: &[usize]) -> Result<Tops<usize>> {
+        if let Some(shards) = self.inputs.shards() {
+            return shards.by_score(self.inputs.scale(), v, wanted, taken);
+        }
         let best_of = |range: Range<usize>, lengths: &[f64]| {
             let mut tops = Tops::new(wanted);
             range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, taken));

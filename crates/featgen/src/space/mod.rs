@@ -12,6 +12,7 @@ mod poly;
 mod products;
 mod ranked;
 mod scale;
+mod shards;
 pub mod spec;
 mod topb;
 mod tree;
@@ -31,6 +32,7 @@ pub use linear::LinearSpace;
 pub use poly::PolySpace;
 pub use products::ProductSpace;
 pub use scale::{Scale, Scaling};
+pub use shards::{ShardColumns, ShardServer, Shards};
 pub use spec::SpaceSpec;
 use topb::Tops;
 pub use topb::{Scored, TopB};
@@ -243,6 +245,8 @@ impl WorstCase {
     /// if each of them has as many as are asked for, or all that there are.
     pub fn merge(self, other: Self, ask: &Ask<'_>) -> Self {
         let wanted = ask.wanted(usize::MAX);
+        let by_gain = self.by_gain && other.by_gain;
+        let fresh = ask.gain.as_ref().filter(|_| by_gain).map_or(wanted.fresh, |gain| gain.wanted);
         let merged = |mut a: Vec<Scored<Candidate>>, b: Vec<Scored<Candidate>>, most: usize| {
             a.extend(b);
             a.sort_by(Scored::rank);
@@ -251,8 +255,8 @@ impl WorstCase {
         };
         Self {
             best: merged(self.best, other.best, wanted.best),
-            fresh: merged(self.fresh, other.fresh, wanted.fresh),
-            by_gain: self.by_gain && other.by_gain,
+            fresh: merged(self.fresh, other.fresh, fresh),
+            by_gain,
             scored: self.scored.saturating_add(other.scored),
         }
     }

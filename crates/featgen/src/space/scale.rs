@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::Inputs;
 use crate::data::{Moments, RowBlocks};
@@ -11,7 +12,7 @@ use crate::error::Result;
 use crate::{digest, ordered};
 
 /// What a column is divided by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scaling {
     /// By 1.
     None,
@@ -84,6 +85,8 @@ pub struct Scale {
     pub(super) factors: Vec<f64>,
     /// The largest absolute value times its factor.
     pub(super) largest: f64,
+    /// Where columns are in shards, which weigh them by themselves: how often instances count, if not once each.
+    pub(super) weights: Option<Vec<f64>>,
 }
 
 /// What is to be known of a column.
@@ -97,6 +100,7 @@ impl Scale {
     /// Of the columns of these inputs, on instances that count as often as `weights` say. One pass over the data.
     pub fn new(scaling: Scaling, inputs: &Inputs<'_>, weights: Option<&[f64]>) -> Result<Self> {
         let rows = inputs.rows();
+        let sent = weights.filter(|_| inputs.shards().is_some()).map(<[f64]>::to_vec);
         let weights = weights.map_or_else(|| Cow::Owned(vec![1.0; rows]), Cow::Borrowed);
         let total = ordered::sum(rows, |i| weights[i]);
         let counted = weights.iter().filter(|weight| **weight > 0.0).count() as f64;
@@ -111,7 +115,7 @@ impl Scale {
         };
         let factors: Vec<f64> = columns.iter().map(factor).collect();
         let largest = columns.iter().zip(&factors).map(|(column, factor)| column.largest * factor);
-        Ok(Self { scaling, largest: largest.fold(0.0, f64::max), factors })
+        Ok(Self { scaling, largest: largest.fold(0.0, f64::max), factors, weights: sent })
     }
 
     /// What a space says of it in models and checkpoints.

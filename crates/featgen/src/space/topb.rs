@@ -93,6 +93,12 @@ impl<T: Ord> TopB<T> {
         self
     }
 
+    /// The same with items by other names, which are in the same order.
+    pub(super) fn map<U: Ord>(self, name: impl Fn(T) -> U) -> TopB<U> {
+        let entry = |Entry(Scored { score, item })| Entry(Scored { score, item: name(item) });
+        TopB { capacity: self.capacity, heap: self.heap.into_iter().map(entry).collect() }
+    }
+
     /// The kept items, best first.
     pub fn into_sorted(self) -> Vec<Scored<T>> {
         self.heap.into_sorted_vec().into_iter().map(|entry| entry.0).collect()
@@ -100,7 +106,7 @@ impl<T: Ord> TopB<T> {
 }
 
 /// How many items a worst-case analysis keeps.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Wanted {
     /// The best of all.
     pub(super) best: usize,
@@ -159,6 +165,11 @@ impl<T: Ord + Copy> Tops<T> {
     /// The score that an item must reach to have a chance of a place among either.
     pub(super) fn threshold(&self) -> f64 {
         self.best.threshold().min(self.fresh.threshold().max(self.above))
+    }
+
+    /// The same with items by other names, which are in the same order.
+    pub(super) fn map<U: Ord>(self, name: impl Fn(T) -> U) -> Tops<U> {
+        Tops { best: self.best.map(&name), fresh: self.fresh.map(&name), above: self.above }
     }
 
     pub(super) fn merge(self, other: Self) -> Self {

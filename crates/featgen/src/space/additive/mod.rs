@@ -14,7 +14,10 @@ mod waves;
 
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use self::search::PROMISING;
+pub(super) use self::search::Search;
 use self::steps::highest;
 use self::waves::deviation;
 use super::footprint::longest;
@@ -33,7 +36,7 @@ use crate::operator::Operator;
 /// A curve for every input feature.
 pub struct AdditiveSpace<'a> {
     inputs: Inputs<'a>,
-    basis: Basis,
+    curves: Curves,
     /// Of every column: the top of its levels, or its sigma.
     scales: Vec<f64>,
     /// Those to score first, once they were needed.
@@ -41,81 +44,108 @@ pub struct AdditiveSpace<'a> {
     settings: Settings,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Basis {
     Steps { levels: u32, power: f64 },
     Waves { sigma: Option<f64> },
 }
 
+/// Which curves inputs have: all that their scales depend on beside the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Curves {
+    basis: Basis,
+    /// Whether values below 0 are refused.
+    nonnegative: bool,
+    /// How often instances count, if not once each.
+    counts: Option<Vec<f64>>,
+}
+
+impl Curves {
+    fn new(basis: Basis) -> Self {
+        Self { basis, nonnegative: false, counts: None }
+    }
+
+    pub(super) fn counts(&self) -> Option<&[f64]> {
+        self.counts.as_deref()
+    }
+
+    /// Of every column: the top of its levels, or its sigma. An error if a value cannot be used.
+    pub(super) fn scales(&self, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
+        if let Some(shards) = inputs.shards() {
+            return shards.curve_scales(self);
+        }
+        let counts = self.counts();
+        let total = counts.map_or(inputs.rows() as f64, |counts| counts.iter().sum());
+        let count = |row: u32| counts.map_or(1.0, |counts| counts[row as usize]);
+        let scale = |position: usize, column: ColumnView<'_>| {
+            self.check(inputs, position, column)?;
+            Ok(match self.basis {
+                Basis::Steps { power, .. } => highest(column, power, count),
+                Basis::Waves { sigma } => sigma.unwrap_or_else(|| deviation(column, total, count)),
+            })
+        };
+        inputs.columns().see_all(scale).into_iter().collect()
+    }
+
+    /// An error if a value of a column cannot be used.
+    fn check(&self, inputs: &Inputs<'_>, position: usize, column: ColumnView<'_>) -> Result<()> {
+        if column.find(|x| !x.is_finite()).is_some() {
+            return Err(inputs.explain(position));
+        }
+        let negative = column.find(|x| x < 0.0).filter(|_| self.nonnegative);
+        negative.map_or(Ok(()), |(i, x)| {
+            let name = inputs.name(&inputs.feature(position));
+            let reason = "hik takes no negative values; intersection takes their size";
+            Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
+        })
+    }
+}
+
 impl<'a> AdditiveSpace<'a> {
+    /// These curves, whose scales are known, over the inputs that they were made for.
+    pub(super) fn with_scales(inputs: Inputs<'a>, curves: Curves, scales: Vec<f64>) -> Self {
+        Self { inputs, curves, scales, promising: OnceLock::new(), settings: Settings::new() }
+    }
+
+    fn new(inputs: Inputs<'a>, curves: Curves, settings: Settings) -> Result<Self> {
+        let scales = curves.scales(&inputs)?;
+        Ok(Self { settings, ..Self::with_scales(inputs, curves, scales) })
+    }
+
     /// The kernel `min(x, z)` of features that are not negative, with so many levels.
     pub fn hik(inputs: Inputs<'a>, levels: usize) -> Result<Self> {
-        let space = Self::steps(inputs, levels, 1.0, |position, column| {
-            let negative = column.find(|x| x < 0.0);
-            negative.map_or(Ok(()), |(i, x)| {
-                let name = inputs.name(&inputs.feature(position));
-                let reason = "hik takes no negative values; intersection takes their size";
-                Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
-            })
-        })?;
-        Ok(Self { settings: vec![("space", "hik".into()), ("levels", levels.to_string())], ..space })
+        let curves = Curves { nonnegative: true, ..Self::steps(levels, 1.0)? };
+        Self::new(inputs, curves, vec![("space", "hik".into()), ("levels", levels.to_string())])
     }
 
     /// The kernel `min(|x|^power, |z|^power)`, with so many levels.
     pub fn intersection(inputs: Inputs<'a>, levels: usize, power: f64) -> Result<Self> {
-        Self::steps(inputs, levels, power, |_, _| Ok(()))
+        let settings = vec![
+            ("space", "intersection".into()),
+            ("levels", levels.to_string()),
+            ("power", power.to_string()),
+        ];
+        Self::new(inputs, Self::steps(levels, power)?, settings)
     }
 
-    fn steps(
-        inputs: Inputs<'a>,
-        levels: usize,
-        power: f64,
-        check: impl Fn(usize, ColumnView<'_>) -> Result<()> + Sync,
-    ) -> Result<Self> {
+    fn steps(levels: usize, power: f64) -> Result<Curves> {
         LEVELS.check(Value::Whole(levels))?;
         POWER.check(Value::Real(power))?;
-        let top = |position: usize, column: ColumnView<'_>| {
-            check(position, column)?;
-            Ok(highest(column, power, |_| 1.0))
-        };
-        Ok(Self {
-            scales: scales(&inputs, top)?,
-            inputs,
-            promising: OnceLock::new(),
-            basis: Basis::Steps { levels: levels as u32, power },
-            settings: vec![
-                ("space", "intersection".into()),
-                ("levels", levels.to_string()),
-                ("power", power.to_string()),
-            ],
-        })
+        Ok(Curves::new(Basis::Steps { levels: levels as u32, power }))
     }
 
     /// The kernel `exp(-(x - z)^2 / (2 sigma^2))` of each feature; without a sigma, each has its own standard deviation.
     pub fn gaussian(inputs: Inputs<'a>, sigma: Option<f64>) -> Result<Self> {
         sigma.map(|sigma| SIGMA.check(Value::Real(sigma))).transpose()?;
-        let n = inputs.rows() as f64;
-        let one =
-            |_: usize, column: ColumnView<'_>| Ok(sigma.unwrap_or_else(|| deviation(column, n, |_| 1.0)));
         let mut settings = vec![("space", "gaussian".into())];
         settings.extend(sigma.map(|sigma| ("sigma", sigma.to_string())));
-        let promising = OnceLock::new();
-        Ok(Self { scales: scales(&inputs, one)?, inputs, promising, basis: Basis::Waves { sigma }, settings })
+        Self::new(inputs, Curves::new(Basis::Waves { sigma }), settings)
     }
 
     /// Levels and deviations as they are where instances count so often; those that count 0 times do not matter.
     pub fn counting(mut self, counts: &[f64]) -> Result<Self> {
-        let total = counts.iter().sum();
-        let count = |row: u32| counts[row as usize];
-        self.scales = match self.basis {
-            Basis::Steps { power, .. } => {
-                scales(&self.inputs, |_, column| Ok(highest(column, power, count)))?
-            }
-            Basis::Waves { sigma: None } => {
-                scales(&self.inputs, |_, column| Ok(deviation(column, total, count)))?
-            }
-            Basis::Waves { sigma: Some(_) } => self.scales,
-        };
+        self.curves.counts = Some(counts.to_vec());
+        self.scales = self.curves.scales(&self.inputs)?;
         let counts = digest(bytemuck::cast_slice::<f64, u64>(counts));
         self.settings.push(("counting", format!("with checksum {counts:016x}")));
         Ok(self)
@@ -125,7 +155,7 @@ impl<'a> AdditiveSpace<'a> {
     fn operator(&self, position: usize) -> Operator {
         let scale = self.scales[position];
         self.inputs.columns().see(position, |column| {
-            Operator::Implicit(match self.basis {
+            Operator::Implicit(match self.curves.basis {
                 Basis::Steps { levels, power } => Arc::new(Steps::new(column, levels, scale, power)),
                 Basis::Waves { .. } => Arc::new(Waves::new(column, scale)),
             })
@@ -134,7 +164,7 @@ impl<'a> AdditiveSpace<'a> {
 
     /// The greatest squared length of what an input's values are turned into.
     fn greatest_square(&self, position: usize) -> f64 {
-        match self.basis {
+        match self.curves.basis {
             // A unary code has at most all its bits.
             Basis::Steps { .. } => self.scales[position],
             Basis::Waves { .. } => Waves::greatest_square(),
@@ -155,25 +185,13 @@ impl<'a> AdditiveSpace<'a> {
     /// The features of an input's curve.
     fn features(&self, position: usize) -> Vec<Feature> {
         let (input, scale) = (self.inputs.columns().id(position), self.scales[position]);
-        match self.basis {
+        match self.curves.basis {
             Basis::Steps { levels, power } => {
                 Step::all(input, levels, scale, power).map(Feature::from).collect()
             }
             Basis::Waves { .. } => Wave::all(input, scale).map(Feature::from).collect(),
         }
     }
-}
-
-/// A number for every column.
-fn scales(
-    inputs: &Inputs<'_>,
-    scale: impl Fn(usize, ColumnView<'_>) -> Result<f64> + Sync,
-) -> Result<Vec<f64>> {
-    let one = |position: usize, column: ColumnView<'_>| {
-        let finite = column.find(|x| !x.is_finite()).is_none();
-        if finite { scale(position, column) } else { Err(inputs.explain(position)) }
-    };
-    inputs.columns().see_all(one).into_iter().collect()
 }
 
 impl FeatureSpace for AdditiveSpace<'_> {
@@ -192,7 +210,7 @@ impl FeatureSpace for AdditiveSpace<'_> {
     fn precision(&self) -> Result<Precision> {
         let square =
             (0..self.scales.len()).map(|position| self.greatest_square(position)).fold(0.0, f64::max);
-        let levels = match self.basis {
+        let levels = match self.curves.basis {
             Basis::Steps { levels, .. } => levels as usize,
             Basis::Waves { .. } => WAVES,
         };
@@ -224,7 +242,7 @@ impl FeatureSpace for AdditiveSpace<'_> {
         let count = demand.held.min(self.inputs.columns().len()) as u64;
         let longest = values(1);
         // What a value takes in a curve that was selected, and how many columns of the curve a matrix is made of.
-        let (value, width, levels) = match self.basis {
+        let (value, width, levels) = match self.curves.basis {
             Basis::Steps { levels, .. } => (4 + 2, 0, u64::from(levels) + 1),
             Basis::Waves { .. } => (4 + 16, WAVES as u64, 0),
         };

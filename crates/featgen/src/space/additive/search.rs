@@ -27,7 +27,7 @@ pub(super) const ROUNDING: f64 = 1e-9;
 impl AdditiveSpace<'_> {
     /// The worst case.
     pub(super) fn best(&self, ask: &Ask<'_>) -> Result<WorstCase> {
-        let search = Search::new(self, ask)?;
+        let search = Search::of(self, ask)?;
         // The most promising first: what they reach, others must.
         let promising = self.promising.get_or_init(|| self.promising());
         let count = (FIRST * search.wanted.best + search.taken.len()).min(promising.len());
@@ -60,10 +60,20 @@ impl AdditiveSpace<'_> {
     }
 
     /// Scores the columns at some positions.
-    fn score_some(&self, search: &Search<'_>, positions: &[u32]) -> Result<(Tops<u32>, u128)> {
+    pub(in crate::space) fn score_some(
+        &self,
+        search: &Search<'_>,
+        positions: &[u32],
+    ) -> Result<(Tops<u32>, u128)> {
+        if let Some(shards) = self.inputs.shards() {
+            let Search { v, wanted, taken, .. } = search;
+            let (tops, scored) = shards.some_curves(&self.curves, *v, *wanted, taken, positions)?;
+            return Ok((tops.map(|position| position as u32), scored));
+        }
         let part = |positions: &[u32]| {
             let mut scoring = Scoring::new(self, search, 0.0);
             for position in positions.iter().map(|&p| p as usize) {
+                scoring.scored += 1;
                 self.inputs.columns().see(position, |column| scoring.add(position, column));
             }
             scoring.end()
@@ -73,14 +83,29 @@ impl AdditiveSpace<'_> {
     }
 
     /// Scores all but the columns at `done`, which are in order, as far as they may reach `floor`.
-    fn score_others(&self, search: &Search<'_>, done: &[u32], floor: f64) -> Result<(Tops<u32>, u128)> {
+    pub(in crate::space) fn score_others(
+        &self,
+        search: &Search<'_>,
+        done: &[u32],
+        floor: f64,
+    ) -> Result<(Tops<u32>, u128)> {
+        if let Some(shards) = self.inputs.shards() {
+            let Search { v, wanted, taken, .. } = search;
+            let (tops, scored) = shards.other_curves(&self.curves, *v, *wanted, taken, done, floor)?;
+            return Ok((tops.map(|position| position as u32), scored));
+        }
         let (columns, count) = (self.inputs.columns(), self.scales.len());
         let batch = columns.batch();
         let part = |task: usize| {
             let mut scoring = Scoring::new(self, search, floor);
             columns.visit(task * batch..count.min((task + 1) * batch), &mut |p, column| {
-                if scoring.may_reach(p, column.len()) && done.binary_search(&(p as u32)).is_err() {
-                    scoring.add(p, column);
+                let bound = self.bound(p, column.len(), search);
+                if bound >= floor * floor && done.binary_search(&(p as u32)).is_err() {
+                    // Counted before others of the same task, which depend on how tasks are cut, may rule it out.
+                    scoring.scored += 1;
+                    if bound >= scoring.least() {
+                        scoring.add(p, column);
+                    }
                 }
             });
             scoring.end()
@@ -98,7 +123,7 @@ impl AdditiveSpace<'_> {
         least: f64,
         room: &mut Room,
     ) -> Option<f64> {
-        match self.basis {
+        match self.curves.basis {
             Basis::Steps { levels, power } => {
                 Levels::new(self.scales[position], power, levels).square(column, v, least, room)
             }
@@ -111,7 +136,7 @@ impl AdditiveSpace<'_> {
 }
 
 /// What is looked for in one worst case.
-struct Search<'a> {
+pub(in crate::space) struct Search<'a> {
     v: Residuals<'a>,
     /// The largest `|v_i|`, and the sum of their squares.
     largest: f64,
@@ -122,11 +147,16 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(space: &AdditiveSpace<'_>, ask: &'a Ask<'_>) -> Result<Self> {
+    /// Positions that are taken are in order.
+    pub(in crate::space) fn new(v: Residuals<'a>, wanted: Wanted, taken: Vec<u32>) -> Self {
+        let (largest, square) = (v.largest(), kernels::dot(v.v, v.v));
+        Self { v, largest, square, wanted, taken }
+    }
+
+    fn of(space: &AdditiveSpace<'_>, ask: &'a Ask<'_>) -> Result<Self> {
         let v = ask.residuals(space.inputs.rows())?;
         let wanted = ask.wanted(space.inputs.columns().len());
-        let (largest, square) = (v.largest(), kernels::dot(v.v, v.v));
-        Ok(Self { v, largest, square, wanted, taken: taken_groups(&ask.taken) })
+        Ok(Self::new(v, wanted, taken_groups(&ask.taken)))
     }
 }
 
@@ -155,18 +185,12 @@ impl<'a> Scoring<'a> {
         least * least
     }
 
-    /// Whether a column with so many values may matter.
-    fn may_reach(&self, position: usize, filled: usize) -> bool {
-        self.space.bound(position, filled, self.search) >= self.least()
-    }
-
     fn add(&mut self, position: usize, column: ColumnView<'_>) {
         let least = self.least();
         if let Some(square) = self.space.square(position, column, self.search.v, least, &mut self.room) {
             if !square.is_finite() {
                 self.wrong.get_or_insert(position);
             }
-            self.scored += 1;
             self.tops.offer(square.sqrt(), position as u32, &self.search.taken);
         }
     }
@@ -217,10 +241,10 @@ mod tests {
                 let inputs = space.inputs.columns();
                 let none = HashSet::new();
                 let ask = Ask::many(&v, outputs, 1, &none);
-                let search = Search::new(&space, &ask).unwrap();
+                let search = Search::of(&space, &ask).unwrap();
                 let square = inputs.see(0, |x| space.square(0, x, search.v, 0.0, &mut Room::default())).unwrap();
                 prop_assert!(space.bound(0, inputs.filled(0), &search) >= square);
-                if let Basis::Steps { levels, power } = space.basis {
+                if let Basis::Steps { levels, power } = space.curves.basis {
                     let most = inputs.see(0, |x| Levels::new(space.scales[0], power, levels).most(x, search.v));
                     prop_assert!(most * (1.0 + ROUNDING) >= square, "{most} {square}");
                 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Inputs;
-use crate::data::Outputs;
+use crate::data::{LARGE, Outputs};
 use crate::error::Result;
 use crate::space::ask::{Gain, Residuals, Sums};
 
@@ -18,8 +18,10 @@ impl Inputs<'_> {
     pub(in crate::space) fn gain_follows_score(&self, exactly: usize) -> bool {
         let columns = self.columns;
         let full = columns.nonzeros() == (self.rows() as u64).saturating_mul(columns.len() as u64);
-        let spared = exactly.saturating_mul(SPARED) <= columns.len() && columns.by_blocks().is_none();
-        full && spared && self.scale.is_some_and(|scale| scale.scaling.is_even())
+        let spared = exactly.saturating_mul(SPARED) <= columns.len();
+        // Shards of large data may be small: what is found must not depend on it.
+        let apart = columns.by_blocks().is_none() && columns.bytes_by_rows() <= LARGE;
+        full && spared && apart && self.scale.is_some_and(|scale| scale.scaling.is_even())
     }
 
     /// The lengths of `c_j` as [`pulls`](Self::pulls) gives them, and the gain of every column, with one reading of the data.
@@ -64,6 +66,9 @@ impl Inputs<'_> {
         v: Residuals<'_>,
         gain: &Gain<'_>,
     ) -> Result<Vec<f64>> {
+        if let Some(shards) = self.shards {
+            return shards.gains_at(self.scale, positions, v, gain);
+        }
         let (both, totals) = (both(v, gain), gain.totals(self.rows()));
         let laid = Outputs::new(&both, self.rows());
         let one = |&position: &usize| {

@@ -20,6 +20,7 @@ pub(super) use curves::{LEVELS, POWER, SIGMA};
 pub use grouping::{Choice, GROUP_WEIGHTS, GroupSource, Grouping, Omitted, Shape, TREE_FORMATS, choose};
 pub use parameter::{Parameter, Range, Value};
 
+use super::shards::ShardedSpace;
 use super::{FeatureSpace, Inputs, Scale, Scaling, Settings};
 use crate::error::{Error, Result};
 use crate::machine::Select;
@@ -45,6 +46,8 @@ pub struct Kind {
     pub makes: Makes,
     /// Whether values below 0 mean something in it. If not, data that have some are refused.
     pub takes_negative: bool,
+    /// Whether it can be searched where columns are in shards.
+    pub in_shards: bool,
     /// What it can be told.
     pub parameters: &'static [Parameter],
     pub(super) build: Build,
@@ -239,7 +242,13 @@ impl SpaceSpec {
         let by_itself = select == Select::Best && self.kind.makes == Makes::Inputs;
         let scaling = asked.unwrap_or(if by_itself { Scaling::Auto } else { Scaling::None });
         let context = inputs.given_context().cloned().unwrap_or_default();
-        let made = || context.run(|| Scale::new(scaling, inputs, weights))?;
+        let made = || {
+            let scale = context.run(|| Scale::new(scaling, inputs, weights))?;
+            match inputs.shards() {
+                Some(shards) => shards.settle(scale),
+                None => scale,
+            }
+        };
         (scaling != Scaling::None).then(made).transpose()
     }
 
@@ -247,7 +256,13 @@ impl SpaceSpec {
     /// `counts` says so.
     pub fn build<'a>(&self, inputs: Inputs<'a>, counts: Option<&[f64]>) -> Result<Built<'a>> {
         let context = inputs.given_context().cloned().unwrap_or_default();
-        context.run(|| self.build_here(inputs, counts))?
+        let Some(columns) = inputs.shards() else { return context.run(|| self.build_here(inputs, counts))? };
+        if !self.kind.in_shards {
+            let reason = format!("{} is not searched where columns are in shards", self.kind.name);
+            return Err(Error::parameter("space", reason));
+        }
+        let Built { space, omitted } = columns.settle(context.run(|| self.build_here(inputs, counts))?)?;
+        Ok(Built { space: Box::new(ShardedSpace { space, columns }), omitted })
     }
 
     fn build_here<'a>(&self, inputs: Inputs<'a>, counts: Option<&[f64]>) -> Result<Built<'a>> {

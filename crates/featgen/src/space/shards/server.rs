@@ -1,0 +1,265 @@
+//! A shard: some columns, and the answers to questions about them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::message::{Best, Facts, Question, Request, Search, Vectors, Weighing, read_request, write_reply};
+use crate::context::Context;
+use crate::data::{Columns, Except, Outputs};
+use crate::digest::digest;
+use crate::error::{Error, Result};
+use crate::space::additive::{AdditiveSpace, Curves};
+use crate::space::ask::Residuals;
+use crate::space::topb::Tops;
+use crate::space::{Ask, Inputs, LinearSpace, Scale};
+
+/// The columns of a shard. What it answers depends on them and on the request alone; what is remembered from one request to the next
+/// only saves time.
+pub struct ShardServer {
+    columns: Box<dyn Columns>,
+    context: Context,
+    scale: Memory<Scale>,
+    curves: Memory<Vec<f64>>,
+}
+
+/// The last of what was made, with a number that stands for what it was made for.
+type Memory<T> = Mutex<Option<(u64, Arc<T>)>>;
+
+impl ShardServer {
+    /// Answers for these columns, which have the ids that they have in the whole: see [`Part`](crate::data::Part).
+    pub fn new(columns: Box<dyn Columns>, context: &Context) -> Self {
+        Self { columns, context: context.clone(), scale: Mutex::default(), curves: Mutex::default() }
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &dyn Columns {
+        &*self.columns
+    }
+
+    /// The reply to a request. It is a reply also where something is wrong: the driver reads what.
+    pub fn answer(&self, request: &[u8]) -> Vec<u8> {
+        let answered = self.context.run(|| {
+            let request = read_request(request)?;
+            let hidden = Except::new(&*self.columns, request.hidden.iter().copied());
+            let columns: &dyn Columns = if request.hidden.is_empty() { &*self.columns } else { &hidden };
+            let shard = Shard { server: self, columns, inputs: Inputs::over(columns).context(&self.context) };
+            shard.answer(&request)
+        });
+        let failed = |error: Error| write_reply(&Err::<(), _>(error.to_string()));
+        answered.and_then(|answer| answer).unwrap_or_else(failed)
+    }
+}
+
+/// What `make` makes, unless the same was made last. The number stands for all that it depends on.
+fn remembered<T>(memory: &Memory<T>, number: u64, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+    let mut last = memory.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, made)) = last.as_ref().filter(|(known, _)| *known == number) {
+        return Ok(Arc::clone(made));
+    }
+    let made = Arc::new(make()?);
+    *last = Some((number, Arc::clone(&made)));
+    Ok(made)
+}
+
+/// A shard as one request sees it.
+struct Shard<'s> {
+    server: &'s ShardServer,
+    columns: &'s dyn Columns,
+    inputs: Inputs<'s>,
+}
+
+impl Shard<'_> {
+    fn answer(&self, request: &Request<'_>) -> Result<Vec<u8>> {
+        let hidden = &request.hidden;
+        Ok(match &request.question {
+            Question::Facts => reply(&self.facts()),
+            Question::Filled => {
+                let filled = (0..self.columns.len()).map(|position| self.columns.filled(position) as u32);
+                reply(&filled.collect::<Vec<u32>>())
+            }
+            Question::Largest => reply(&self.inputs.largest()?),
+            Question::Sums { ids, v, squared } => {
+                let ids = ids.start..ids.end.max(ids.start);
+                reply(&self.sums(self.inputs.positions(&ids), self.checked(v)?, *squared))
+            }
+            Question::Moments { weights } => {
+                self.check_length(weights)?;
+                reply(&self.each_batch(|range| self.columns.moments(range, weights)).concat())
+            }
+            Question::Columns { ids } => {
+                let (ids, positions) = self.present(ids);
+                reply(&ids.into_iter().zip(self.columns.gather(&positions)).collect::<Vec<_>>())
+            }
+            Question::ByScore { search } => {
+                let v = self.checked(&search.v)?;
+                self.weighed(hidden, search.weighing.as_ref(), |inputs| {
+                    let tops = LinearSpace::from(inputs).by_score(v, search.wanted, &self.taken(search))?;
+                    Ok(reply(&self.found(tops, self.columns.len() as u128)))
+                })?
+            }
+            Question::ByGain { search, gain } => {
+                let v = self.checked(&search.v)?;
+                self.check_curvature(&gain.curvature, &search.v)?;
+                self.weighed(hidden, search.weighing.as_ref(), |inputs| {
+                    let space = LinearSpace::from(inputs);
+                    let tops = space.by_every_gain(v, gain, search.wanted, &self.taken(search))?;
+                    Ok(reply(&self.found(tops, self.columns.len() as u128)))
+                })?
+            }
+            Question::Gains { weighing, v, gain, ids } => {
+                let residuals = self.checked(v)?;
+                self.check_curvature(&gain.curvature, v)?;
+                let (ids, positions) = self.present(ids);
+                self.weighed(hidden, weighing.as_ref(), |inputs| {
+                    let gains = inputs.gains_at(&positions, residuals, gain)?;
+                    Ok(reply(&ids.into_iter().zip(gains).collect::<Vec<_>>()))
+                })?
+            }
+            Question::CurveScales { curves } => reply(&*self.curve_scales(hidden, curves)?),
+            Question::SomeCurves { curves, search, ids } => {
+                let (_, positions) = self.present(ids);
+                let positions: Vec<u32> = positions.into_iter().map(|p| p as u32).collect();
+                self.best_curves(hidden, curves, search, |space, ask| space.score_some(ask, &positions))?
+            }
+            Question::OtherCurves { curves, search, done, floor } => {
+                let (_, positions) = self.present(done);
+                let done: Vec<u32> = positions.into_iter().map(|p| p as u32).collect();
+                self.best_curves(hidden, curves, search, |space, ask| space.score_others(ask, &done, *floor))?
+            }
+        })
+    }
+
+    fn facts(&self) -> Facts {
+        let columns = self.columns;
+        let mut ids: Vec<std::ops::Range<u64>> = Vec::new();
+        for id in (0..columns.len()).map(|position| columns.id(position)) {
+            match ids.last_mut().filter(|last| last.end == id) {
+                Some(last) => last.end = id + 1,
+                None => ids.push(id..id + 1),
+            }
+        }
+        Facts {
+            rows: columns.rows(),
+            dimension: columns.dimension(),
+            nonzeros: columns.nonzeros(),
+            ids,
+            bytes_by_rows: columns.bytes_by_rows(),
+            narrow: columns.is_narrow(),
+            ones: columns.all_ones(),
+        }
+    }
+
+    /// Those of some columns that are here, in order: their ids and positions.
+    fn present(&self, ids: &[u64]) -> (Vec<u64>, Vec<usize>) {
+        let mut present: Vec<(u64, usize)> =
+            ids.iter().filter_map(|&id| Some((id, self.columns.position(id)?))).collect();
+        present.sort_unstable();
+        present.into_iter().unzip()
+    }
+
+    fn taken(&self, search: &Search<'_>) -> Vec<usize> {
+        self.present(&search.taken).1
+    }
+
+    /// Vectors of as many numbers as there are rows.
+    fn checked<'v>(&self, vectors: &'v Vectors<'_>) -> Result<Residuals<'v>> {
+        let taken = Default::default();
+        let ask = Ask::many(&vectors.v, vectors.outputs, 0, &taken);
+        let (rows, outputs) = (self.columns.rows(), vectors.outputs);
+        ask.residuals(rows).map(|_| ()).map(|()| Residuals { v: &vectors.v, rows, outputs })
+    }
+
+    fn check_length(&self, numbers: &[f64]) -> Result<()> {
+        let (held, rows) = (numbers.len(), self.columns.rows());
+        let other = || Error::Data(format!("{held} numbers for {rows} rows"));
+        (held == rows).then_some(()).ok_or_else(other)
+    }
+
+    fn check_curvature(&self, curvature: &[f64], v: &Vectors<'_>) -> Result<()> {
+        let other = || Error::Data("a curvature of another length than residuals".into());
+        (curvature.len() == v.v.len()).then_some(()).ok_or_else(other)
+    }
+
+    /// What `make` makes of every batch of columns, in order.
+    fn each_batch<T: Send>(&self, make: impl Fn(std::ops::Range<usize>) -> T + Sync) -> Vec<T> {
+        let (len, batch) = (self.columns.len(), self.columns.batch().max(1));
+        let part = |task: usize| make(task * batch..len.min((task + 1) * batch));
+        (0..len.div_ceil(batch)).into_par_iter().map(part).collect()
+    }
+
+    /// The sums of a range of columns, output after output.
+    fn sums(&self, range: std::ops::Range<usize>, v: Residuals<'_>, squared: bool) -> Vec<f64> {
+        let (laid, width) = (Outputs::new(v.v, v.rows), range.len());
+        let parts = self.each_batch(|batch| {
+            let part =
+                batch.start.max(range.start)..batch.end.min(range.end).max(batch.start.max(range.start));
+            let mut sums = vec![0.0; v.outputs * part.len()];
+            match squared {
+                _ if part.is_empty() => {}
+                true => self.columns.square_dots(part, v.v, &mut sums),
+                false => self.columns.dots_with(part, &laid, &mut sums),
+            }
+            sums
+        });
+        let mut sums = Vec::with_capacity(v.outputs * width);
+        for k in 0..v.outputs {
+            for part in &parts {
+                let width = part.len() / v.outputs;
+                sums.extend(&part[k * width..(k + 1) * width]);
+            }
+        }
+        sums
+    }
+
+    /// What `see` sees of the columns as they are weighed.
+    fn weighed<T>(
+        &self,
+        hidden: &[u64],
+        weighing: Option<&Weighing<'_>>,
+        see: impl FnOnce(Inputs<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(Weighing { scaling, weights }) = weighing else { return see(self.inputs) };
+        let weights = weights.as_deref();
+        weights.map_or(Ok(()), |weights| self.check_length(weights))?;
+        let number = digest((hidden, scaling.name(), weights.map(bytemuck::cast_slice::<f64, u64>)));
+        let make = || Scale::new(*scaling, &self.inputs, weights);
+        let scale = remembered(&self.server.scale, number, make)?;
+        see(self.inputs.scaled(&scale))
+    }
+
+    fn curve_scales(&self, hidden: &[u64], curves: &Curves) -> Result<Arc<Vec<f64>>> {
+        curves.counts().map_or(Ok(()), |counts| self.check_length(counts))?;
+        let written = postcard::to_allocvec(curves).unwrap_or_default();
+        let number = digest((hidden, written));
+        remembered(&self.server.curves, number, || curves.scales(&self.inputs))
+    }
+
+    fn best_curves(
+        &self,
+        hidden: &[u64],
+        curves: &Curves,
+        search: &Search<'_>,
+        find: impl FnOnce(&AdditiveSpace<'_>, &crate::space::additive::Search<'_>) -> Result<(Tops<u32>, u128)>,
+    ) -> Result<Vec<u8>> {
+        let v = self.checked(&search.v)?;
+        let scales = self.curve_scales(hidden, curves)?;
+        let space = AdditiveSpace::with_scales(self.inputs, curves.clone(), scales.to_vec());
+        let taken = self.taken(search).into_iter().map(|p| p as u32).collect();
+        let (tops, scored) = find(&space, &crate::space::additive::Search::new(v, search.wanted, taken))?;
+        Ok(reply(&self.found(tops.map(|p| p as usize), scored)))
+    }
+
+    /// What was found, by ids.
+    fn found(&self, tops: Tops<usize>, scored: u128) -> Best {
+        let named = |top: crate::space::TopB<usize>| {
+            top.into_sorted().into_iter().map(|found| (found.score, self.columns.id(found.item))).collect()
+        };
+        Best { best: named(tops.best), fresh: named(tops.fresh), scored }
+    }
+}
+
+fn reply(reply: &impl Serialize) -> Vec<u8> {
+    write_reply(&Ok(reply))
+}

@@ -1,0 +1,319 @@
+"""Fits on a cluster of Dask: the same model as in one process, whatever happens to workers."""
+
+import copy
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import planted
+from featgen import FGMClassifier, FGMRegressor, FGMSurvival, Groups, Tree, convert
+from sklearn.base import clone
+from sklearn.datasets import dump_svmlight_file
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
+pytest.importorskip("dask.array", reason="dask is not installed")
+
+import dask.array as da
+import dask.dataframe as dd
+import distributed
+import pandas as pd
+from dask import delayed
+from distributed import Client, LocalCluster
+from featgen.dask import DaskFGMClassifier, DaskFGMRegressor, DaskFGMSurvival
+
+
+def cluster(workers):
+    return LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    )
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster(2) as local, Client(local) as client:
+        yield client
+
+
+def bytes_of(model):
+    return model._model.to_json()
+
+
+def sparse_data(n=200, m=300, seed=1):
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, m, density=0.1, format="csr", random_state=rng, dtype=np.float64)
+    X = X.tolil()
+    X[:, [3, 150, 299]] = rng.random((n, 3))
+    X = X.tocsr()
+    y = (X[:, [3]].toarray() - X[:, [150]].toarray() + 0.1 * rng.normal(size=(n, 1)))[:, 0] > 0
+    return sp.csc_matrix(X), y.astype(int)
+
+
+def in_blocks(X, rows):
+    """A dask array of sparse blocks."""
+    starts = range(0, X.shape[0], rows)
+    blocks = [sp.csr_matrix(X[start : start + rows]) for start in starts]
+    parts = [da.from_delayed(delayed(block), block.shape, X.dtype, meta=X[:0]) for block in blocks]
+    return da.concatenate(parts)
+
+
+# The same model
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_model_is_the_same_on_any_number_of_workers(workers):
+    X, y = planted(n=120, m=50)
+    S, t = sparse_data()
+    with cluster(workers) as local, Client(local) as client:
+        for chunks in [(120, 50), (31, 50), (120, 7), (50, 20)]:
+            model = DaskFGMClassifier(n_features=5)
+            model.client = client
+            model.fit(da.from_array(X, chunks=chunks), da.from_array(y, chunks=40))
+            assert bytes_of(model) == bytes_of(FGMClassifier(n_features=5).fit(X, y))
+        model = DaskFGMClassifier(n_features=4).fit(in_blocks(S, 70), t)
+        assert bytes_of(model) == bytes_of(FGMClassifier(n_features=4).fit(S, t))
+
+
+def outcomes():
+    X, _ = planted(n=100, m=30)
+    rng = np.random.default_rng(3)
+    f = X[:, 2] - X[:, 5] + 0.3 * rng.normal(size=100)
+    times = np.array(
+        [(t < 2, min(t, 2.0)) for t in rng.exponential(np.exp(-f))], dtype=[("e", bool), ("t", float)]
+    )
+    groups = Groups([[0, 1, 2], [3, 4, 5, 6], list(range(10, 30))], singletons=True)
+    tree = Tree([[0, 1, 2, 3], [1, 2], list(range(4, 20)), [5, 6]])
+    weights = rng.integers(0, 3, size=100).astype(float)
+    three = np.array(["a", "b", "c"])[np.digitize(f, [-0.5, 0.5])]
+    return [
+        ("gain", DaskFGMClassifier, FGMClassifier, {"n_features": 4}, f > 0, {"sample_weight": weights}),
+        ("keep", DaskFGMClassifier, FGMClassifier, {"n_features": 3, "keep": [1, 29]}, f > 0, {}),
+        ("proof", DaskFGMClassifier, FGMClassifier, {"n_features": 2, "C": 0.01, "prove": 0.2}, f > 0, {}),
+        ("softmax", DaskFGMClassifier, FGMClassifier, {"n_features": 3, "loss": "logistic"}, three, {}),
+        ("groups", DaskFGMClassifier, FGMClassifier, {"n_features": 2, "space": groups}, f > 0, {}),
+        ("tree", DaskFGMRegressor, FGMRegressor, {"max_rounds": 3, "space": tree}, f, {}),
+        ("gaussian", DaskFGMRegressor, FGMRegressor, {"n_features": 3, "space": "gaussian"}, f, {}),
+        ("intersection", DaskFGMRegressor, FGMRegressor, {"max_rounds": 2, "space": "intersection"}, f, {}),
+        ("offset", DaskFGMRegressor, FGMRegressor, {"n_features": 2, "scale": "std"}, f, {"offset": f / 2}),
+        ("cox", DaskFGMSurvival, FGMSurvival, {"n_features": 2}, times, {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind, on_dask, plain, parameters, y, more", outcomes(), ids=lambda x: x if isinstance(x, str) else ""
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_outcome_and_space(client, kind, on_dask, plain, parameters, y, more):
+    X, _ = planted(n=100, m=30)
+    model = on_dask(**parameters).fit(da.from_array(X, chunks=(33, 30)), y, **more)
+    expected = plain(**parameters).fit(X, y, **more)
+    assert bytes_of(model) == bytes_of(expected)
+    assert isinstance(model, plain) and model.n_features_in_ == 30
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def test_dataframes_have_names_and_may_have_empty_partitions(client, cancer):
+    X, y = cancer
+    # Column by column, as files of tables are read.
+    X = pd.DataFrame({name: X[name].to_numpy() for name in X})
+    frame = dd.from_pandas(pd.concat([X, y.rename("y")], axis=1), npartitions=4)
+    frame = dd.concat([frame, frame[frame["y"] > 5]], interleave_partitions=True)
+    model = DaskFGMClassifier(n_features=5).fit(frame[list(X.columns)], frame["y"])
+    expected = FGMClassifier(n_features=5).fit(X, y)
+    assert bytes_of(model) == bytes_of(expected)
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert model.score(X, y) == expected.score(X, y)
+
+
+def test_narrow_values_and_whole_numbers(client):
+    X, y = planted(n=90, m=20)
+    for values in (X.astype(np.float32), (10 * X).astype(np.int64), X > 0):
+        model = DaskFGMClassifier(n_features=3).fit(da.from_array(values, chunks=(30, 9)), y)
+        assert bytes_of(model) == bytes_of(FGMClassifier(n_features=3).fit(values, y))
+
+
+def test_a_store(client, tmp_path):
+    X, y = sparse_data()
+    dump_svmlight_file(X, y, str(tmp_path / "data.svm"), zero_based=False)
+    store = convert(tmp_path / "data.svm", tmp_path / "data.store")
+    model = DaskFGMClassifier(n_features=4).fit(tmp_path / "data.store")
+    assert bytes_of(model) == bytes_of(FGMClassifier(n_features=4).fit(store, store.y))
+
+
+def test_fewer_columns_than_workers(client):
+    X, y = planted(n=50, m=24)
+    X = X[:, 2:3]
+    model = DaskFGMClassifier(n_features=1).fit(da.from_array(X), y)
+    assert bytes_of(model) == bytes_of(FGMClassifier(n_features=1).fit(X, y))
+
+
+def test_it_is_an_estimator_like_any_other(client, tmp_path):
+    X, y = planted()
+    model = DaskFGMClassifier(n_features=4, budget=1)
+    model.client = client
+    assert model.client is client and clone(model).get_params() == model.get_params()
+    model.fit(da.from_array(X, chunks=40), y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again._client is None and copy.copy(model)._client is client
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    model.save(tmp_path / "m.json")
+    assert model.at(2).n_selected_ == 2
+
+
+# What happens to workers
+
+
+class Killing:
+    """A callback that kills a worker after some rounds."""
+
+    def __init__(self, client, rounds):
+        self.client, self.rounds, self.killed = client, rounds, []
+
+    def __call__(self, round):
+        if round["round"] in self.rounds:
+            pids = self.client.run(os.getpid)
+            address, pid = sorted(pids.items())[0]
+            os.kill(pid, signal.SIGKILL)
+            self.killed.append(address)
+
+
+def test_workers_that_are_killed_are_replaced():
+    X, y = planted(n=150, m=60)
+    S, t = sparse_data()
+    with cluster(2) as local, Client(local) as client:
+        for data, labels, plain in ((da.from_array(X, chunks=(50, 60)), y, X), (in_blocks(S, 50), t, S)):
+            killing = Killing(client, rounds=(2, 4))
+            model = DaskFGMClassifier(n_features=8, budget=1, callback=killing).fit(data, labels)
+            assert len(set(killing.killed)) == 2
+            assert bytes_of(model) == bytes_of(FGMClassifier(n_features=8, budget=1).fit(plain, labels))
+
+
+def test_a_worker_may_join_or_be_slow(client):
+    X, y = planted(n=150, m=60)
+
+    def join(round):
+        if round["round"] == 2:
+            client.cluster.scale(3)
+
+    model = DaskFGMClassifier(n_features=6, budget=1, callback=join)
+    worker = next(iter(client.scheduler_info(n_workers=-1)["workers"]))
+    busy = client.submit(time.sleep, 1.0, workers=[worker], pure=False)
+    model.fit(da.from_array(X, chunks=(50, 60)), y)
+    assert bytes_of(model) == bytes_of(FGMClassifier(n_features=6, budget=1).fit(X, y))
+    busy.release()
+    client.cluster.scale(2)
+
+
+def test_a_task_that_fails_ends_with_the_words_of_the_worker(client):
+    X, y = planted()
+
+    def broken(block):
+        raise RuntimeError("the disk of this worker is full")
+
+    with pytest.raises(RuntimeError, match="the disk of this worker is full"):
+        DaskFGMClassifier(n_features=3).fit(da.from_array(X, chunks=40).map_blocks(broken, meta=X[:0]), y)
+    X[5, 3] = np.nan
+    model = DaskFGMClassifier(n_features=3)
+    with pytest.raises(ValueError, match="row 6, feature 4: NaN is not a finite number"):
+        model.fit(da.from_array(X, chunks=40), y)
+    assert not hasattr(model, "coef_")
+
+
+def test_what_a_worker_raises_in_a_round_is_raised_here(client, monkeypatch):
+    X, y = planted()
+    asked = []
+
+    def broken(shard, request):
+        raise MemoryError("no memory on this worker")
+
+    def callback(round):
+        asked.append(round["round"])
+        if round["round"] == 2:
+            monkeypatch.setattr("featgen.dask._answer", broken)
+
+    model = DaskFGMClassifier(n_features=6, budget=1, callback=callback)
+    with pytest.raises(MemoryError, match="no memory on this worker"):
+        model.fit(da.from_array(X, chunks=40), y)
+    assert asked == [1, 2] and not hasattr(model, "coef_")
+
+
+def test_a_task_that_kills_every_worker_ends(tmp_path):
+    X, y = planted()
+    with cluster(1) as local, Client(local):
+        data = da.from_array(X, chunks=40).map_blocks(lambda block: os._exit(1), meta=X[:0])
+        with pytest.raises(distributed.scheduler.KilledWorker, match="died while running it"):
+            DaskFGMClassifier(n_features=3).fit(data, y)
+
+
+def test_what_cannot_be_is_said(client):
+    X, y = planted()
+    with pytest.raises(TypeError, match="a dask array, a dask dataframe or the path of a store"):
+        DaskFGMClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="labels must be given"):
+        DaskFGMClassifier().fit(da.from_array(X), None)
+    with pytest.raises(ValueError, match="space: poly2 is not searched where columns are in shards"):
+        DaskFGMClassifier(space="poly2").fit(da.from_array(X), y)
+    with pytest.raises(ValueError, match="ignore: only a frame has columns of kinds"):
+        DaskFGMClassifier(ignore=["a"]).fit(da.from_array(X), y)
+    words = dd.from_pandas(pd.DataFrame({"a": ["u", "v"] * 20, "b": range(40)}), npartitions=2)
+    with pytest.raises(ValueError, match="the column 'a' is of type .*numbers"):
+        DaskFGMClassifier().fit(words, [0, 1] * 20)
+    with pytest.raises(ValueError):
+        DaskFGMClassifier().fit(da.from_array(X), y[:-1])
+
+
+# The driver
+
+
+def test_ctrl_c_leaves_what_was_reached_and_a_checkpoint_goes_on(client, tmp_path):
+    X, y = planted()
+    data = da.from_array(X, chunks=40)
+
+    def interrupt(round):
+        if round["round"] == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    file = tmp_path / "run.ckpt"
+    model = DaskFGMClassifier(n_features=8, budget=1, checkpoint=file, callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data, y)
+    assert model.stopped_ == "interrupted" and model.n_selected_ < 8
+    whole = FGMClassifier(n_features=8, budget=1).fit(X, y)
+    seen = []
+    on = DaskFGMClassifier(
+        n_features=8, budget=1, checkpoint=file, callback=lambda r: seen.append(r["round"])
+    )
+    assert bytes_of(on.fit(data, y)) == bytes_of(whole)
+    assert min(seen) > 2
+
+
+def test_ctrl_c_while_workers_are_asked(client, monkeypatch):
+    X, y = planted()
+    gather = distributed.Client.gather
+    asked = []
+
+    def interrupted(self, *args, **kwargs):
+        asked.append(1)
+        if len(asked) == 12:
+            raise KeyboardInterrupt
+        return gather(self, *args, **kwargs)
+
+    monkeypatch.setattr(distributed.Client, "gather", interrupted)
+    model = DaskFGMClassifier(n_features=8, budget=1)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(da.from_array(X, chunks=40), y)
+    assert len(asked) == 12
+
+
+def test_nothing_stays_on_the_workers(client):
+    X, y = planted()
+    DaskFGMClassifier(n_features=3).fit(da.from_array(X, chunks=40), y)
+    for _ in range(100):
+        held = [key for keys in client.has_what().values() for key in keys]
+        if not held:
+            break
+        time.sleep(0.1)
+    assert held == []

@@ -1,0 +1,216 @@
+"""Fits on Spark: the same model as in one process, in pipelines and searches of pyspark.ml."""
+
+import os
+import shutil
+import signal
+import sys
+
+import featgen
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import planted
+from featgen import FGMClassifier, FGMRegressor, FGMSurvival, Groups
+
+pytest.importorskip("pyspark", reason="pyspark is not installed")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
+
+from featgen.spark import SparkFGMClassifier, SparkFGMModel, SparkFGMRegressor, SparkFGMSurvival
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.evaluation import BinaryClassificationEvaluator
+from pyspark.ml.feature import VectorAssembler
+from pyspark.ml.linalg import Vectors
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def spark():
+    # Tasks are for the same Python.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def bytes_of(model):
+    return model._model.to_json()
+
+
+def framed(spark, X, y, partitions=3, **more):
+    """A frame of vectors, sparse where X is."""
+    if sp.issparse(X):
+        X = sp.csr_matrix(X)
+        vectors = [Vectors.sparse(X.shape[1], row.indices, row.data) for row in X]
+    else:
+        vectors = [Vectors.dense(row) for row in X]
+    columns = {"features": vectors, "label": np.asarray(y).tolist(), **more}
+    rows = list(zip(*columns.values()))
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), list(columns))
+
+
+def sparse_data(n=150, m=400, seed=1):
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, m, density=0.1, format="lil", random_state=rng)
+    X[:, [3, 150, 399]] = rng.random((n, 3))
+    y = (X[:, [3]].toarray() - X[:, [150]].toarray())[:, 0] + 0.1 * rng.normal(size=n) > 0
+    return sp.csc_matrix(X), y.astype(float)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_the_model_is_the_same_for_any_number_of_shards(spark, workers):
+    X, y = planted(n=120, m=30)
+    model = SparkFGMClassifier(n_features=5, num_workers=workers).fit(framed(spark, X, y.astype(float)))
+    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(n_features=5).fit(np.asfortranarray(X), y))
+    S, t = sparse_data()
+    model = SparkFGMClassifier(n_features=4, num_workers=workers).fit(framed(spark, S, t, partitions=4))
+    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(n_features=4).fit(S, t.astype(int)))
+
+
+def test_every_outcome(spark):
+    X, _ = planted(n=100, m=20)
+    columns = np.asfortranarray(X)
+    rng = np.random.default_rng(3)
+    f = X[:, 2] - X[:, 5] + 0.3 * rng.normal(size=100)
+    weights = rng.integers(0, 3, size=100).astype(float)
+    model = SparkFGMRegressor(n_features=3, weight_col="w", keep=[1]).fit(
+        framed(spark, X, f, w=weights.tolist())
+    )
+    assert bytes_of(model.estimator) == bytes_of(
+        FGMRegressor(n_features=3, keep=[1]).fit(columns, f, weights)
+    )
+    time = rng.exponential(np.exp(-f))
+    event, time = time < 2, np.minimum(time, 2.0)
+    model = SparkFGMSurvival(n_features=2, censor_col="died").fit(
+        framed(spark, X, time, died=event.astype(float).tolist())
+    )
+    expected = FGMSurvival(n_features=2).fit(columns, np.where(event, time, -time))
+    assert bytes_of(model.estimator) == bytes_of(expected)
+    words = np.array(["a", "b", "c"])[np.digitize(f, [-0.5, 0.5])]
+    parameters = {
+        "n_features": 2,
+        "loss": "logistic",
+        "space": Groups([[0, 1, 2], [3, 4, 5]], singletons=True),
+    }
+    model = SparkFGMClassifier(**parameters).fit(framed(spark, X, words))
+    expected = FGMClassifier(**parameters).fit(columns, words)
+    assert bytes_of(model.estimator) == bytes_of(expected)
+    found = model.transform(framed(spark, X, words)).toPandas()
+    assert found["prediction"].tolist() == expected.predict(X).tolist()
+    np.testing.assert_allclose(np.array(found["probability"].map(list).tolist()), expected.predict_proba(X))
+
+
+def test_arrays_and_columns(spark):
+    X, y = planted(n=80, m=6, relevant=(1, 4))
+    names = [f"x{j}" for j in range(6)]
+    frame = pd.DataFrame(X, columns=names).assign(label=y.astype(float), all=[row.tolist() for row in X])
+    frame = spark.createDataFrame(frame).repartition(1)
+    plain = FGMClassifier(n_features=2).fit(np.asfortranarray(X), y)
+    model = SparkFGMClassifier(features_col="all", n_features=2).fit(frame)
+    assert bytes_of(model.estimator) == bytes_of(plain)
+    named = SparkFGMClassifier(features_col=names, n_features=2).fit(frame)
+    assert list(named.estimator.feature_names_in_) == names
+    for fitted in (model, named):
+        found = fitted.transform(frame).toPandas()
+        assert found["prediction"].tolist() == plain.predict(X).tolist()
+
+
+def test_empty_partitions(spark):
+    X, y = planted(n=40, m=10, relevant=(2, 5))
+    frame = framed(spark, X, y.astype(float), partitions=2)
+    frame = spark.createDataFrame(frame.rdd.union(spark.sparkContext.parallelize([], 3)), frame.schema)
+    model = SparkFGMClassifier(n_features=2, num_workers=20).fit(frame)
+    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(n_features=2).fit(np.asfortranarray(X), y))
+
+
+def test_pipelines_searches_and_files(spark, tmp_path):
+    X, y = planted(n=120, m=8, relevant=(1, 4, 6))
+    names = [f"x{j}" for j in range(8)]
+    frame = spark.createDataFrame(pd.DataFrame(X, columns=names).assign(label=y.astype(float)))
+    classifier = SparkFGMClassifier(n_features=2, budget=1)
+    pipeline = Pipeline(stages=[VectorAssembler(inputCols=names, outputCol="features"), classifier])
+    grid = ParamGridBuilder().addGrid(classifier.n_features, [1, 3]).build()
+    search = CrossValidator(
+        estimator=pipeline,
+        estimatorParamMaps=grid,
+        evaluator=BinaryClassificationEvaluator(),
+        numFolds=2,
+        seed=1,
+    )
+    best = search.fit(frame).bestModel
+    assert best.stages[-1].estimator.n_selected_ == 3
+    best.write().overwrite().save(str(tmp_path / "pipeline"))
+    again = PipelineModel.load(str(tmp_path / "pipeline"))
+    assert again.stages[-1].uid == best.stages[-1].uid
+    one, other = (model.transform(frame).select("prediction").toPandas() for model in (best, again))
+    assert one.equals(other)
+    classifier.save(str(tmp_path / "estimator"))
+    assert SparkFGMClassifier.load(str(tmp_path / "estimator")).getOrDefault("n_features") == 2
+    # Files of featgen, both ways.
+    best.stages[-1].estimator.save(tmp_path / "model.json")
+    loaded = SparkFGMModel(featgen.load(tmp_path / "model.json"), features_col=names)
+    assert loaded.transform(frame).select("prediction").toPandas().equals(one)
+
+
+def test_what_happens_in_the_driver(spark, tmp_path):
+    X, y = planted(n=80, m=20)
+    frame = framed(spark, X, y.astype(float))
+
+    def interrupt(round):
+        if round["round"] == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    parameters = {"n_features": 6, "budget": 1, "checkpoint": str(tmp_path / "run.ckpt")}
+    with pytest.raises(KeyboardInterrupt):
+        SparkFGMClassifier(**parameters, callback=interrupt).fit(frame)
+    seen = []
+    model = SparkFGMClassifier(**parameters, callback=lambda r: seen.append(r["round"])).fit(frame)
+    plain = FGMClassifier(n_features=6, budget=1).fit(np.asfortranarray(X), y)
+    assert bytes_of(model.estimator) == bytes_of(plain) and min(seen) > 2
+
+
+def test_shards_that_are_lost_are_loaded_again(spark):
+    X, y = planted(n=80, m=20)
+    removed = []
+
+    def remove(round):
+        if round["round"] in (2, 4):
+            for folder in folders():
+                shutil.rmtree(folder)
+                removed.append(folder)
+
+    def folders():
+        roots = spark.sparkContext.parallelize([0], 1).map(lambda _: os.environ["SPARK_LOCAL_DIRS"]).collect()
+        root = roots[0].split(",")[0]
+        return [os.path.join(root, name) for name in os.listdir(root) if name.startswith("featgen-")]
+
+    model = SparkFGMClassifier(n_features=6, budget=1, callback=remove).fit(framed(spark, X, y.astype(float)))
+    assert len(removed) == 2
+    plain = FGMClassifier(n_features=6, budget=1).fit(np.asfortranarray(X), y)
+    assert bytes_of(model.estimator) == bytes_of(plain)
+    assert folders() == []
+
+
+def test_what_cannot_be_is_said(spark):
+    X, y = planted(n=40, m=5, relevant=(1, 4))
+    frame = framed(spark, X, y.astype(float))
+    with pytest.raises(TypeError, match="has no parameter 'depth'"):
+        SparkFGMClassifier(depth=3)
+    with pytest.raises(ValueError, match="space: poly2 is not searched where columns are in shards"):
+        SparkFGMClassifier(space="poly2").fit(frame)
+    with pytest.raises(ValueError, match="vectors or arrays of numbers are needed"):
+        SparkFGMClassifier(features_col="label").fit(frame)
+    with pytest.raises(ValueError, match="the frame has no rows"):
+        SparkFGMClassifier().fit(frame.filter("label > 5"))
+    X[3, 2] = np.nan
+    with pytest.raises(ValueError, match="row 4, feature 3: NaN is not a finite number"):
+        SparkFGMClassifier(n_features=2).fit(framed(spark, X, y.astype(float)))
