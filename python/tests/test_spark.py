@@ -42,6 +42,10 @@ def spark():
     session.stop()
 
 
+#: Few questions, each of which is a job.
+FEW = {"max_rounds": 2, "budget": 2}
+
+
 def bytes_of(model):
     return model._model.to_json()
 
@@ -69,11 +73,12 @@ def sparse_data(n=150, m=400, seed=1):
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_the_model_is_the_same_for_any_number_of_shards(spark, workers):
     X, y = planted(n=120, m=30)
-    model = SparkFGMClassifier(n_features=5, num_workers=workers).fit(framed(spark, X, y.astype(float)))
-    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(n_features=5).fit(np.asfortranarray(X), y))
+    gained = {"n_features": 3, "exchange": 1}
+    model = SparkFGMClassifier(**gained, num_workers=workers).fit(framed(spark, X, y.astype(float)))
+    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(**gained).fit(np.asfortranarray(X), y))
     S, t = sparse_data()
-    model = SparkFGMClassifier(n_features=4, num_workers=workers).fit(framed(spark, S, t, partitions=4))
-    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(n_features=4).fit(S, t.astype(int)))
+    model = SparkFGMClassifier(**FEW, num_workers=workers).fit(framed(spark, S, t, partitions=4))
+    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(**FEW).fit(S, t.astype(int)))
 
 
 def test_every_outcome(spark):
@@ -82,22 +87,19 @@ def test_every_outcome(spark):
     rng = np.random.default_rng(3)
     f = X[:, 2] - X[:, 5] + 0.3 * rng.normal(size=100)
     weights = rng.integers(0, 3, size=100).astype(float)
-    model = SparkFGMRegressor(n_features=3, weight_col="w", keep=[1]).fit(
-        framed(spark, X, f, w=weights.tolist())
-    )
-    assert bytes_of(model.estimator) == bytes_of(
-        FGMRegressor(n_features=3, keep=[1]).fit(columns, f, weights)
-    )
+    kept = {**FEW, "keep": [1], "scale": "std"}
+    model = SparkFGMRegressor(**kept, weight_col="w").fit(framed(spark, X, f, w=weights.tolist()))
+    assert bytes_of(model.estimator) == bytes_of(FGMRegressor(**kept).fit(columns, f, weights))
     time = rng.exponential(np.exp(-f))
     event, time = time < 2, np.minimum(time, 2.0)
-    model = SparkFGMSurvival(n_features=2, censor_col="died").fit(
+    model = SparkFGMSurvival(**FEW, censor_col="died").fit(
         framed(spark, X, time, died=event.astype(float).tolist())
     )
-    expected = FGMSurvival(n_features=2).fit(columns, np.where(event, time, -time))
+    expected = FGMSurvival(**FEW).fit(columns, np.where(event, time, -time))
     assert bytes_of(model.estimator) == bytes_of(expected)
     words = np.array(["a", "b", "c"])[np.digitize(f, [-0.5, 0.5])]
     parameters = {
-        "n_features": 2,
+        **FEW,
         "loss": "logistic",
         "space": Groups([[0, 1, 2], [3, 4, 5]], singletons=True),
     }
@@ -114,10 +116,10 @@ def test_arrays_and_columns(spark):
     names = [f"x{j}" for j in range(6)]
     frame = pd.DataFrame(X, columns=names).assign(label=y.astype(float), all=[row.tolist() for row in X])
     frame = spark.createDataFrame(frame).repartition(1)
-    plain = FGMClassifier(n_features=2).fit(np.asfortranarray(X), y)
-    model = SparkFGMClassifier(features_col="all", n_features=2).fit(frame)
+    plain = FGMClassifier(**FEW).fit(np.asfortranarray(X), y)
+    model = SparkFGMClassifier(features_col="all", **FEW).fit(frame)
     assert bytes_of(model.estimator) == bytes_of(plain)
-    named = SparkFGMClassifier(features_col=names, n_features=2).fit(frame)
+    named = SparkFGMClassifier(features_col=names, **FEW).fit(frame)
     assert list(named.estimator.feature_names_in_) == names
     for fitted in (model, named):
         found = fitted.transform(frame).toPandas()
@@ -128,15 +130,15 @@ def test_empty_partitions(spark):
     X, y = planted(n=40, m=10, relevant=(2, 5))
     frame = framed(spark, X, y.astype(float), partitions=2)
     frame = spark.createDataFrame(frame.rdd.union(spark.sparkContext.parallelize([], 3)), frame.schema)
-    model = SparkFGMClassifier(n_features=2, num_workers=20).fit(frame)
-    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(n_features=2).fit(np.asfortranarray(X), y))
+    model = SparkFGMClassifier(**FEW, num_workers=4).fit(frame)
+    assert bytes_of(model.estimator) == bytes_of(FGMClassifier(**FEW).fit(np.asfortranarray(X), y))
 
 
 def test_pipelines_searches_and_files(spark, tmp_path):
     X, y = planted(n=120, m=8, relevant=(1, 4, 6))
     names = [f"x{j}" for j in range(8)]
     frame = spark.createDataFrame(pd.DataFrame(X, columns=names).assign(label=y.astype(float)))
-    classifier = SparkFGMClassifier(n_features=2, budget=1)
+    classifier = SparkFGMClassifier(n_features=2, budget=2, exchange=0)
     pipeline = Pipeline(stages=[VectorAssembler(inputCols=names, outputCol="features"), classifier])
     grid = ParamGridBuilder().addGrid(classifier.n_features, [1, 3]).build()
     search = CrossValidator(
@@ -169,12 +171,12 @@ def test_what_happens_in_the_driver(spark, tmp_path):
         if round["round"] == 3:
             signal.raise_signal(signal.SIGINT)
 
-    parameters = {"n_features": 6, "budget": 1, "checkpoint": str(tmp_path / "run.ckpt")}
+    parameters = {"max_rounds": 4, "budget": 1, "tol": 0.0, "checkpoint": str(tmp_path / "run.ckpt")}
     with pytest.raises(KeyboardInterrupt):
         SparkFGMClassifier(**parameters, callback=interrupt).fit(frame)
     seen = []
     model = SparkFGMClassifier(**parameters, callback=lambda r: seen.append(r["round"])).fit(frame)
-    plain = FGMClassifier(n_features=6, budget=1).fit(np.asfortranarray(X), y)
+    plain = FGMClassifier(max_rounds=4, budget=1, tol=0.0).fit(np.asfortranarray(X), y)
     assert bytes_of(model.estimator) == bytes_of(plain) and min(seen) > 2
 
 
@@ -183,7 +185,7 @@ def test_shards_that_are_lost_are_loaded_again(spark):
     removed = []
 
     def remove(round):
-        if round["round"] in (2, 4):
+        if round["round"] in (1, 3):
             for folder in folders():
                 shutil.rmtree(folder)
                 removed.append(folder)
@@ -193,9 +195,11 @@ def test_shards_that_are_lost_are_loaded_again(spark):
         root = roots[0].split(",")[0]
         return [os.path.join(root, name) for name in os.listdir(root) if name.startswith("featgen-")]
 
-    model = SparkFGMClassifier(n_features=6, budget=1, callback=remove).fit(framed(spark, X, y.astype(float)))
+    model = SparkFGMClassifier(max_rounds=4, budget=1, tol=0.0, callback=remove).fit(
+        framed(spark, X, y.astype(float))
+    )
     assert len(removed) == 2
-    plain = FGMClassifier(n_features=6, budget=1).fit(np.asfortranarray(X), y)
+    plain = FGMClassifier(max_rounds=4, budget=1, tol=0.0).fit(np.asfortranarray(X), y)
     assert bytes_of(model.estimator) == bytes_of(plain)
     assert folders() == []
 
@@ -213,4 +217,4 @@ def test_what_cannot_be_is_said(spark):
         SparkFGMClassifier().fit(frame.filter("label > 5"))
     X[3, 2] = np.nan
     with pytest.raises(ValueError, match="row 4, feature 3: NaN is not a finite number"):
-        SparkFGMClassifier(n_features=2).fit(framed(spark, X, y.astype(float)))
+        SparkFGMClassifier(**FEW).fit(framed(spark, X, y.astype(float)))

@@ -20,6 +20,9 @@ use crate::matrix::{Matrix, Sparse, Values};
 use crate::space::Space;
 use crate::store::Store;
 
+/// The rows of a column, where not all are stored, and its values.
+type Arrays<'py> = (Option<Bound<'py, PyAny>>, Bound<'py, PyAny>);
+
 /// Some columns, for all rows, and the answers to questions about them.
 #[pyclass(frozen, module = "featgen._featgen")]
 pub(crate) struct Shard {
@@ -68,7 +71,7 @@ impl Shard {
     }
 
     /// The values of every column, with their rows where not all are stored: what a copy elsewhere is made of.
-    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Option<Bound<'py, PyAny>>, Bound<'py, PyAny>)>> {
+    fn columns<'py>(&self, py: Python<'py>) -> Vec<Arrays<'py>> {
         let columns = self.server.columns();
         let all: Vec<usize> = (0..columns.len()).collect();
         let arrays = |column: Column| match column {
@@ -77,7 +80,7 @@ impl Shard {
                 (Some(rows.into_pyarray(py).into_any()), values.into_pyarray(py).into_any())
             }
         };
-        Ok(py.detach(|| columns.gather(&all)).into_iter().map(arrays).collect())
+        py.detach(|| columns.gather(&all)).into_iter().map(arrays).collect()
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use self::search::PROMISING;
-pub(super) use self::search::Search;
+pub(super) use self::search::Search as CurveSearch;
 use self::steps::highest;
 use self::waves::deviation;
 use super::footprint::longest;

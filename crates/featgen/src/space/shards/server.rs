@@ -1,5 +1,6 @@
 //! A shard: some columns, and the answers to questions about them.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -10,10 +11,10 @@ use crate::context::Context;
 use crate::data::{Columns, Except, Outputs};
 use crate::digest::digest;
 use crate::error::{Error, Result};
-use crate::space::additive::{AdditiveSpace, Curves};
+use crate::space::additive::{AdditiveSpace, CurveSearch, Curves};
 use crate::space::ask::Residuals;
-use crate::space::topb::Tops;
-use crate::space::{Ask, Inputs, LinearSpace, Scale};
+use crate::space::topb::{TopB, Tops};
+use crate::space::{Inputs, LinearSpace, Scale};
 
 /// The columns of a shard. What it answers depends on them and on the request alone; what is remembered from one request to the next
 /// only saves time.
@@ -133,7 +134,7 @@ impl Shard<'_> {
 
     fn facts(&self) -> Facts {
         let columns = self.columns;
-        let mut ids: Vec<std::ops::Range<u64>> = Vec::new();
+        let mut ids: Vec<Range<u64>> = Vec::new();
         for id in (0..columns.len()).map(|position| columns.id(position)) {
             match ids.last_mut().filter(|last| last.end == id) {
                 Some(last) => last.end = id + 1,
@@ -165,10 +166,10 @@ impl Shard<'_> {
 
     /// Vectors of as many numbers as there are rows.
     fn checked<'v>(&self, vectors: &'v Vectors<'_>) -> Result<Residuals<'v>> {
-        let taken = Default::default();
-        let ask = Ask::many(&vectors.v, vectors.outputs, 0, &taken);
-        let (rows, outputs) = (self.columns.rows(), vectors.outputs);
-        ask.residuals(rows).map(|_| ()).map(|()| Residuals { v: &vectors.v, rows, outputs })
+        let (held, rows, outputs) = (vectors.v.len(), self.columns.rows(), vectors.outputs);
+        let fits = outputs > 0 && rows.checked_mul(outputs) == Some(held);
+        let other = || Error::Data(format!("{held} numbers for {rows} rows and {outputs} outputs"));
+        fits.then_some(Residuals { v: &vectors.v, rows, outputs }).ok_or_else(other)
     }
 
     fn check_length(&self, numbers: &[f64]) -> Result<()> {
@@ -183,14 +184,14 @@ impl Shard<'_> {
     }
 
     /// What `make` makes of every batch of columns, in order.
-    fn each_batch<T: Send>(&self, make: impl Fn(std::ops::Range<usize>) -> T + Sync) -> Vec<T> {
+    fn each_batch<T: Send>(&self, make: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
         let (len, batch) = (self.columns.len(), self.columns.batch().max(1));
         let part = |task: usize| make(task * batch..len.min((task + 1) * batch));
         (0..len.div_ceil(batch)).into_par_iter().map(part).collect()
     }
 
     /// The sums of a range of columns, output after output.
-    fn sums(&self, range: std::ops::Range<usize>, v: Residuals<'_>, squared: bool) -> Vec<f64> {
+    fn sums(&self, range: Range<usize>, v: Residuals<'_>, squared: bool) -> Vec<f64> {
         let (laid, width) = (Outputs::new(v.v, v.rows), range.len());
         let parts = self.each_batch(|batch| {
             let part =
@@ -241,19 +242,19 @@ impl Shard<'_> {
         hidden: &[u64],
         curves: &Curves,
         search: &Search<'_>,
-        find: impl FnOnce(&AdditiveSpace<'_>, &crate::space::additive::Search<'_>) -> Result<(Tops<u32>, u128)>,
+        find: impl FnOnce(&AdditiveSpace<'_>, &CurveSearch<'_>) -> Result<(Tops<u32>, u128)>,
     ) -> Result<Vec<u8>> {
         let v = self.checked(&search.v)?;
         let scales = self.curve_scales(hidden, curves)?;
         let space = AdditiveSpace::with_scales(self.inputs, curves.clone(), scales.to_vec());
         let taken = self.taken(search).into_iter().map(|p| p as u32).collect();
-        let (tops, scored) = find(&space, &crate::space::additive::Search::new(v, search.wanted, taken))?;
+        let (tops, scored) = find(&space, &CurveSearch::new(v, search.wanted, taken))?;
         Ok(reply(&self.found(tops.map(|p| p as usize), scored)))
     }
 
     /// What was found, by ids.
     fn found(&self, tops: Tops<usize>, scored: u128) -> Best {
-        let named = |top: crate::space::TopB<usize>| {
+        let named = |top: TopB<usize>| {
             top.into_sorted().into_iter().map(|found| (found.score, self.columns.id(found.item))).collect()
         };
         Best { best: named(tops.best), fresh: named(tops.fresh), scored }
