@@ -24,7 +24,7 @@ def test_the_objective_is_that_of_liblinear(seed, part):
     penalty = part * np.abs(X.T @ y).max() / 2
     solver = Solver()
     solver.set_objective(X, y, penalty)
-    solver.run(1e-8)
+    solver.run(1e-7)
     model = LogisticRegression(l1_ratio=1.0, penalty="l1", solver="liblinear", C=1 / penalty, fit_intercept=False, tol=1e-10, max_iter=10_000)
     expected = objective(X, y, model.fit(X, y).coef_.ravel(), penalty)
     assert objective(X, y, solver.get_result()["beta"], penalty) == pytest.approx(expected, rel=1e-5)

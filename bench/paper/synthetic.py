@@ -7,7 +7,7 @@ import rivals
 from common import *  # noqa: F403
 from common import NEWTON, PROX, Bench, Problem, Row, curves, debiased, featgen_row, np, panels, percent, rounds_to, save, write
 
-COUNTS = (50, 100, 150, 200, 240, 300, 400)
+COUNTS = (50, 100, 200, 240, 300, 400)
 
 
 def own_rows(bench: Bench, problem: Problem, counts=COUNTS) -> list[Row]:
@@ -41,18 +41,22 @@ def figure2(bench: Bench) -> list[Row]:
     rows = []
     for seed in range(bench.seeds):
         problem = bench.planted(size, size, seed)
-        found = own_rows(bench, problem, COUNTS if seed == 0 else (100, 200, 240, 300))
-        found += l1_rows(problem)
-        found += rivals.mcp(problem, 310, growth=0.85, fits=10)
-        found += rivals.adelie_points(problem, "binomial", 0.2, points=10, intercept=False)
-        found += rivals.chosen(problem, "abess", [100, 200, 240, 300] if seed == 0 else [200, 240], 120)
-        if seed == 0:
-            found += rivals.sgd_slr(problem, 400, fits=5, epochs=10, growth=0.7)
-            found += rivals.chosen(problem, "RFE", [100, 200, 240, 300], 120)
-            found += rivals.liblinear_all(problem)
-        rows += [row | {"seed": seed} for row in found]
-        write("fig02_synthetic", rows)
-        print("seed", seed, flush=True)
+        first = seed == 0
+        steps = [
+            lambda: own_rows(bench, problem, COUNTS if first else (100, 200, 240, 300)),
+            lambda: l1_rows(problem),
+            lambda: rivals.adelie_points(problem, "binomial", 0.2, points=10, intercept=False),
+            lambda: rivals.mcp(problem, 310, growth=0.85, fits=10),
+            lambda: rivals.chosen(problem, "abess", [100, 200, 240, 300] if first else [200, 240], 150),
+        ]
+        if first:
+            steps.append(lambda: rivals.liblinear_all(problem))
+            steps.append(lambda: rivals.sgd_slr(problem, 400, fits=5, epochs=10, growth=0.7))
+            steps.append(lambda: rivals.chosen(problem, "RFE", [100, 200, 240, 300], 150))
+        for step in steps:
+            rows += [row | {"seed": seed} for row in step()]
+            write("fig02_synthetic", rows)
+            print("seed", seed, rows[-1]["who"], flush=True)
     return rows
 
 

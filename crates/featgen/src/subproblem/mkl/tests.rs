@@ -95,7 +95,7 @@ fn numbers_have_the_same_optimum() {
     agrees("huber", 300..316);
 }
 
-/// From the optimum, nothing gets worse; without blocks there is nothing to do.
+/// From the optimum, nothing gets worse but by rounding; without blocks there is nothing to do.
 #[test]
 fn what_is_solved_stays() {
     let case = case(3, "squared-hinge");
