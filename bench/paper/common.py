@@ -195,7 +195,7 @@ def read(name: str) -> list[Row]:
 
 #: One look for each system in all figures.
 COLOURS = {
-    "best": "#c1121f", "PROX-FGM": "#1d4ed8", "PROX-SLR": "#0891b2", "FGM": "#1d4ed8", "FGM-SHIFT": "#c1121f", "MKL-FGM": "#7c3aed",
+    "best": "#c1121f", "PROX-FGM": "#1d4ed8", "PROX-SLR": "#0891b2", "FGM": "#1d4ed8", "FGM-SHIFT": "#0891b2", "MKL-FGM": "#7c3aed",
     "l1-SVM": "#b45309", "l1-LR": "#d97706", "l1-SVM-SHIFT": "#d97706", "SGD-SLR": "#78716c", "abess": "#15803d", "MCP": "#65a30d",
     "adelie": "#be185d", "RFE": "#0f766e", "l2-SVM": "#000000", "LR": "#525252",
 }
@@ -227,7 +227,7 @@ def curves(axes, rows: Iterable[Row], x: str, y: str) -> None:
 
 
 def percent(axes) -> None:
-    axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+    axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
 
 
 def panels(count: int, columns: int = 2, height: float = 2.4):

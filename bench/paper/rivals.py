@@ -17,7 +17,10 @@ import choosing
 import numba
 from liblinear import liblinearutil
 from peers import liblinear_problem, liblinear_weights
-from skglm import MCPRegression
+from skglm import GeneralizedLinearEstimator
+from skglm.datafits import Logistic
+from skglm.penalties import MCPenalty
+from skglm.solvers import AndersonCD
 from sklearn.svm import l1_min_c
 
 warnings.filterwarnings("ignore")
@@ -120,22 +123,25 @@ def sgd_slr(problem: Problem, most: int, fits: int = 6, epochs: int = 30, growth
 # Today's: MCP by skglm, l1 paths by adelie, abess and elimination as in choosing.py.
 
 
-def mcp(problem: Problem, most: int, fits: int = 8, growth: float = 0.85, gamma: float = 10.0) -> Iterator[Row]:
-    """The minimax concave penalty on least squares of the labels."""
-    x = problem.x if sp.issparse(problem.x) else np.asfortranarray(problem.x)
-    centred = problem.y - problem.y.mean()
+def mcp(problem: Problem, most: int, fits: int = 8, growth: float = 0.87, gamma: float = 10.0, first: float = 0.5) -> Iterator[Row]:
+    """The minimax concave penalty on the logistic loss, of columns of equal length; `first` is the part of the penalty that selects nothing."""
+    x = problem.x
     size = np.sqrt(np.asarray(x.multiply(x).mean(0) if sp.issparse(x) else (x * x).mean(0)).ravel())
     varies = np.flatnonzero(size > 0)
-    x = x[:, varies]
-    x = sp.csc_matrix(x.multiply(1 / size[varies])) if sp.issparse(x) else np.asfortranarray(x / size[varies].astype(x.dtype))
-    penalty = 0.9 * np.abs(x.T @ centred).max() / len(centred)
-    MCPRegression(alpha=penalty, gamma=gamma).fit(x[:50], problem.y[:50].astype(x.dtype))  # compiled before the clock starts
+    even = sp.csc_matrix(x[:, varies].multiply(1 / size[varies])) if sp.issparse(x) else np.asfortranarray(x[:, varies] / size[varies].astype(x.dtype))
+    y = problem.y.astype(even.dtype)
+    penalty = first * float(np.abs(even.T @ y).max()) / (2 * len(y))
+
+    def fit(x, y) -> GeneralizedLinearEstimator:
+        solver = AndersonCD(fit_intercept=False, tol=1e-4, max_epochs=2000)
+        return GeneralizedLinearEstimator(Logistic(), MCPenalty(penalty, gamma), solver).fit(x, y)
+
+    fit(even[:50], y[:50])  # compiled before the clock starts
     for _ in range(fits):
-        model = MCPRegression(alpha=penalty, gamma=gamma, tol=1e-4, max_epochs=2000)
-        _, seconds = timed(lambda: model.fit(x, problem.y.astype(x.dtype)))
+        model, seconds = timed(lambda: fit(even, y))
         weights = np.zeros(problem.x.shape[1])
-        weights[varies] = model.coef_ / size[varies]
-        yield row_of(problem, "MCP", weights, float(model.intercept_), seconds, cost=penalty) | {"used": np.flatnonzero(weights)}
+        weights[varies] = model.coef_.ravel() / size[varies]
+        yield row_of(problem, "MCP", weights, 0.0, seconds, cost=penalty) | {"used": np.flatnonzero(weights)}
         if (weights != 0).sum() > most:
             return
         penalty *= growth

@@ -46,7 +46,7 @@ def figure2(bench: Bench) -> list[Row]:
             lambda: own_rows(bench, problem, COUNTS if first else (100, 200, 240, 300)),
             lambda: l1_rows(problem),
             lambda: rivals.adelie_points(problem, "binomial", 0.2, points=10, intercept=False),
-            lambda: rivals.mcp(problem, 310, growth=0.85, fits=10),
+            lambda: rivals.mcp(problem, 300),
             lambda: rivals.chosen(problem, "abess", [100, 200, 240, 300] if first else [200, 240], 150),
         ]
         if first:
@@ -110,7 +110,7 @@ def figure3(bench: Bench) -> list[Row]:
     problem = bench.planted(8192, 4096 if bench.small else 16_384)
     rows = own_rows(bench, problem, (100, 200, 300, 400))
     rows += l1_rows(problem)
-    rows += rivals.mcp(problem, 330, growth=0.85, fits=8)
+    rows += rivals.mcp(problem, 300)
     rows += rivals.adelie_points(problem, "binomial", 0.15, intercept=False)
     rows += rivals.sgd_slr(problem, 400, fits=4, epochs=15, growth=0.65)
     return rows
