@@ -67,7 +67,7 @@ const SPACES: [(&str, Make); 8] = [
 
 type Set = fn(Machine) -> Machine;
 
-const WAYS: [(&str, Set); 12] = [
+const WAYS: [(&str, Set); 13] = [
     ("rounds", |machine| machine.max_rounds(4).budget(3).tol(0.0)),
     ("best", |machine| machine.features(7).budget(3).cost(0.1)),
     ("best by itself", |machine| machine.features(9)),
@@ -79,6 +79,7 @@ const WAYS: [(&str, Set); 12] = [
     ("newton", |machine| machine.solver("newton").max_rounds(3).budget(2).inner_tol(1e-8)),
     ("apg", |machine| machine.solver("apg").max_rounds(3).budget(2)),
     ("pg", |machine| machine.solver("pg").max_rounds(3).budget(2).cost(1.0).tol(0.0)),
+    ("mkl", |machine| machine.solver("mkl").max_rounds(3).budget(2).cost(0.1)),
     ("by decrease", |machine| machine.solver("apg").inner_decrease(1e-3).max_rounds(4).budget(2)),
 ];
 

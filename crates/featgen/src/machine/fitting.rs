@@ -131,6 +131,9 @@ impl<'a> Fitting<'a> {
             true => subproblem::on_features(plan.budget, objective.outputs()),
             false => subproblem::by_name(&machine.solver)?,
         };
+        if let Some(reason) = solver.refuses(&*objective, &free) {
+            return Err(Error::parameter("solver", reason));
+        }
         let mut fitting = Self {
             machine,
             space,

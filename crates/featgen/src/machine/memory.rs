@@ -31,8 +31,13 @@ impl Machine {
         let vectors = per_block.saturating_mul(blocks as u64).saturating_add(VECTORS);
         let vectors = vectors.saturating_mul(8 * (outputs * space.data().rows()) as u64);
         let matrices = hessian(footprint.width).saturating_mul(outputs as u64);
+        let copied = match subproblem::is(&self.solver, |solver| solver.copies_columns) {
+            true => footprint.width.saturating_mul(16 * space.data().rows() as u64),
+            false => 0,
+        };
         let scratch = SCRATCH.saturating_mul(self.context.threads_in_use() as u64);
-        let held = vectors.saturating_add(footprint.columns).saturating_add(matrices).saturating_add(scratch);
+        let held = vectors.saturating_add(footprint.columns).saturating_add(matrices);
+        let held = held.saturating_add(copied).saturating_add(scratch);
         Ok((held, footprint))
     }
 

@@ -243,7 +243,7 @@ impl Machine {
 
     /// Run until the certified gap to the optimum over all features is below this.
     ///
-    /// Unless a number of [`features`](Self::features) or a first-order [`solver`](Self::solver) is asked for, rounds then work on
+    /// Unless a number of [`features`](Self::features) or a [`solver`](Self::solver) that knows blocks only is asked for, rounds then work on
     /// features instead of blocks of the [`budget`](Self::budget): each adds all that would get a weight, up to as many as there are.
     pub fn gap(mut self, gap: f64) -> Self {
         self.gap = Some(gap);
@@ -365,9 +365,11 @@ impl Machine {
         Ok(self.check()?.budget)
     }
 
-    /// Whether rounds are to work on features instead of blocks: the way to a certified gap. First-order solvers know blocks only.
+    /// Whether rounds are to work on features instead of blocks: the way to a certified gap. Some solvers know blocks only.
     fn works_on_features(&self) -> bool {
-        self.gap.is_some() && self.features.is_none() && !subproblem::is_first_order(&self.solver)
+        self.gap.is_some()
+            && self.features.is_none()
+            && !subproblem::is(&self.solver, |solver| solver.blocks_only)
     }
 
     /// The machine whose path is looked at point by point, over so many candidates. Where features are chosen by gain: up to as many as

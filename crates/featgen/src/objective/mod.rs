@@ -82,6 +82,12 @@ pub trait Objective: Send + Sync {
         out.iter_mut().zip(u).for_each(|(h, u)| *h *= u);
     }
 
+    /// The negative derivative of instance `i`'s loss at decision value `d`, and its second derivative; `None` unless the objective is
+    /// a sum over instances of functions of one decision value whose second derivatives are bounded.
+    fn of_instance(&self, _i: usize, _d: f64) -> Option<(f64, f64)> {
+        None
+    }
+
     /// Whether adding a number to all decision values changes nothing: then there is no intercept to learn.
     fn ignores_constants(&self) -> bool {
         false

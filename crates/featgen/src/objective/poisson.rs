@@ -58,6 +58,10 @@ fn entropy(x: f64) -> f64 {
 }
 
 impl PointLoss for Poisson {
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn value(&self, f: f64, y: f64) -> f64 {
         if y > 0.0 {

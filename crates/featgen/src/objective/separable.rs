@@ -19,6 +19,11 @@ pub trait PointLoss: Send + Sync + 'static {
     /// Its second derivative in f, at least 0.
     fn curvature(&self, f: f64, y: f64) -> f64;
 
+    /// Whether the second derivative is below some number everywhere.
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
     /// The concave term of the dual objective at residual `v`: `min over f of value(f, y) + v f`.
     fn conjugate(&self, v: f64, y: f64) -> f64;
 
@@ -167,6 +172,12 @@ impl<L: PointLoss> Objective for Separable<L> {
 
     fn curvature(&self, d: &[f64], h: &mut [f64]) {
         self.map(d, h, |y, d, cost| cost * self.loss.curvature(d, y));
+    }
+
+    fn of_instance(&self, i: usize, d: f64) -> Option<(f64, f64)> {
+        let one = self.y.len() == self.costs.len() && self.loss.is_smooth();
+        let (y, cost) = (*self.y.get(i).filter(|_| one)?, self.costs[i]);
+        Some((cost * self.loss.residual(d, y), cost * self.loss.curvature(d, y)))
     }
 
     fn fit_intercept(&self, f: &[f64], at: &mut [f64]) -> bool {

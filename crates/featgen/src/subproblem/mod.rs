@@ -15,6 +15,7 @@ mod curvature;
 mod eliminate;
 mod gram;
 pub(crate) mod ksupport;
+mod mkl;
 mod model;
 mod moreau;
 mod newton;
@@ -211,6 +212,11 @@ pub trait Subproblem: Send {
     /// Improves `state` until the goal is met, or as far as numbers allow. Never makes it worse.
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome;
 
+    /// Why it cannot solve problems with this objective and these free columns, if it cannot.
+    fn refuses(&self, _objective: &dyn Objective, _free: &Free) -> Option<&'static str> {
+        None
+    }
+
     /// What weights cost for themselves: half the square of their norm.
     fn penalty(&self, blocks: &Blocks, omega: &[f64]) -> f64 {
         let size = blocks.norm(omega);
@@ -241,6 +247,10 @@ pub struct SolverSpec {
     pub help: &'static str,
     /// Whether it is one to which the paper's inner rule applies.
     pub first_order: bool,
+    /// Whether it knows blocks only: then also rounds to a certified gap work on blocks.
+    pub blocks_only: bool,
+    /// Whether it has a copy of all cached columns, by rows.
+    pub copies_columns: bool,
     make: fn() -> Box<dyn Subproblem>,
 }
 
@@ -250,25 +260,41 @@ pub static ALL: &[SolverSpec] = &[
         name: "auto",
         help: "Newton's method on few features, accelerated gradients on many",
         first_order: false,
+        blocks_only: false,
+        copies_columns: false,
         make: || Box::new(auto::Auto::default()),
     },
     SolverSpec {
         name: "newton",
         help: "Newton's method: few steps, for up to some thousand features",
         first_order: false,
+        blocks_only: false,
+        copies_columns: false,
         make: || Box::new(newton::Newton::<model::SumOfNorms>::default()),
     },
     SolverSpec {
         name: "apg",
         help: "Accelerated proximal gradients, as in the paper",
         first_order: true,
+        blocks_only: true,
+        copies_columns: false,
         make: || Box::new(apg::Apg::accelerated()),
     },
     SolverSpec {
         name: "pg",
         help: "Proximal gradients without acceleration, for comparison",
         first_order: true,
+        blocks_only: true,
+        copies_columns: false,
         make: || Box::new(apg::Apg::plain()),
+    },
+    SolverSpec {
+        name: "mkl",
+        help: "Multiple kernel learning in the dual, slow: a second opinion",
+        first_order: false,
+        blocks_only: true,
+        copies_columns: true,
+        make: || Box::new(mkl::Mkl),
     },
 ];
 
@@ -285,7 +311,12 @@ pub(crate) fn on_features(budget: usize, outputs: usize) -> Box<dyn Subproblem> 
 
 /// Whether the solver called `name` is one to which the paper's inner rule applies.
 pub fn is_first_order(name: &str) -> bool {
-    ALL.iter().any(|solver| solver.name == name && solver.first_order)
+    is(name, |solver| solver.first_order)
+}
+
+/// Whether there is a solver called `name` of which something is true.
+pub(crate) fn is(name: &str, what: impl Fn(&SolverSpec) -> bool) -> bool {
+    ALL.iter().any(|solver| solver.name == name && what(solver))
 }
 
 /// The names of some solvers.
