@@ -173,7 +173,7 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         target["counts"] = None if sample_weight is None else sample_weights(sample_weight, X)
         target["offset"] = None if offset is None else _numbers_for(X, offset, "offset")
         target["keep"] = kept_columns(self.keep, inputs)
-        matrix = X if isinstance(X, Sharded) else _input.matrix(X)
+        matrix: Any = X if isinstance(X, Sharded) else _input.matrix(X)
         told = (matrix, inputs.names, target, space._describe(inputs))
         at = None if choose is None else choose(told, options)
         with reporter(verbose, options["n_features"]) as report:
@@ -182,7 +182,13 @@ class Machine(Shown, Files, Selection, BaseEstimator):
                 "resumed": going_on if verbose else None,
                 "proof": proving if verbose else None,
             }
-            model, broken_off, lacking = _fitted(told, options, listeners)
+            # Called from here: warnings of the engine are shown where the estimator was called.
+            if isinstance(X, Sharded):
+                model, broken_off, lacking = _featgen.fit_shards(
+                    X.ask, X.store, *told[1:], options, listeners
+                )
+            else:
+                model, broken_off, lacking = _featgen.fit(*told, options, listeners)
         if at is not None:
             model = model.at(at) or model
         self._know(inputs)
@@ -543,14 +549,6 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         tags.input_tags.positive_only = spaces.kind(self.space)._wants_no_negatives
         tags.target_tags.required = True
         return tags
-
-
-def _fitted(told: tuple[Any, ...], options: dict[str, Any], listeners: dict[str, Any]) -> Any:
-    """What the engine makes of what it is told of the data, which may be elsewhere."""
-    X, names, target, space = told
-    if isinstance(X, Sharded):
-        return _featgen.fit_shards(X.ask, X.store, names, target, space, options, listeners)
-    return _featgen.fit(X, names, target, space, options, listeners)
 
 
 def _labels_for(X: Any, y: Any) -> NDArray[Any]:
