@@ -264,7 +264,7 @@ mod tests {
         let path = folder.path().join("model");
         model.save(&path).unwrap();
         type Spoil = fn(&mut Model, f64);
-        let spoilt: [(&str, Spoil); 14] = [
+        let spoilt: [(&str, Spoil); 16] = [
             ("bias", |model, x| model.bias.0[0] = x),
             ("cost", |model, x| model.cost = x),
             ("asked_cost", |model, x| model.asked_cost = x),
