@@ -643,8 +643,8 @@ def encoder(frame, scaled):
         {"n_features": 4},
         {"n_features": 4, "loss": "logistic"},
         {"C": 0.05},
-        # Where columns are weighed by their standard deviations, those that are scaled already are the same but for their means,
-        # which the intercept takes up.
+        # Columns that are weighed by their standard deviations, and those that are scaled already, are the same but for
+        # their means, which the intercept takes up.
         {"n_features": 4, "scale": "std"},
         {"n_features": 4, "scale": "std", "loss": "logistic"},
     ],
