@@ -1,8 +1,14 @@
 """Data that several tests use."""
 
+import signal
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
+
+# Shells start programs in the background with Ctrl-C ignored, and Python keeps to that; tests press it all the same.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def planted(n=160, m=24, relevant=(2, 5, 11, 17), noise=0.3, seed=0):
