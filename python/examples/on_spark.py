@@ -1,5 +1,6 @@
 """Select features on Spark: from a dataframe to a saved model and its page."""
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -14,8 +15,8 @@ if __name__ == "__main__":
     names = [name for name in table.columns if name != "target"]
 
     # A real session is there already, or finds its cluster by itself.
-    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = session.config("spark.pyspark.python", sys.executable).getOrCreate()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     frame = session.createDataFrame(table)
     model = SparkFGMClassifier(features_col=names, label_col="target", n_features=5).fit(frame)
     print(model.estimator.selected_)

@@ -1,6 +1,8 @@
 """Data that several tests use."""
 
+import os
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +11,9 @@ from sklearn.datasets import load_breast_cancer, load_digits
 # Shells start programs in the background with Ctrl-C ignored, and Python keeps to that; tests press it all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Spark's tasks are for the same Python, whichever test starts Spark.
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
 def planted(n=160, m=24, relevant=(2, 5, 11, 17), noise=0.3, seed=0):

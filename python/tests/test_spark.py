@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import sys
 
 import featgen
 import numpy as np
@@ -28,8 +27,6 @@ from pyspark.sql import SparkSession
 
 @pytest.fixture(scope="module")
 def spark():
-    # Tasks are for the same Python.
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
