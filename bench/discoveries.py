@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import io
 import itertools
 import time
@@ -106,7 +107,8 @@ def knockpy(X: np.ndarray, y: np.ndarray, rate: float, columns: str, seed: int, 
     return set(np.flatnonzero(chosen).tolist())
 
 
-RIVALS = {"trexselector": trexselector, "ipss": ipss, "knockpy": knockpy}
+#: Those that are installed; `pip install trexselector ipss knockpy` brings them all.
+RIVALS = {of.__name__: of for of in (trexselector, ipss, knockpy) if importlib.util.find_spec(of.__name__)}
 
 
 def quietly(of: Callable[..., set], **given: object) -> tuple[set, float]:
@@ -153,7 +155,8 @@ def products(options: argparse.Namespace, columns: str, classes: bool) -> None:
     if options.only and not {*names} & set(options.only):
         return
     pairs = list(itertools.combinations(range(40), 2))
-    for method in ["featgen", *(["trexselector", "ipss"] if options.rivals else [])]:
+    rivals = [name for name in RIVALS if options.rivals and name != "knockpy"]
+    for method in ["featgen", *rivals]:
         each = []
         for seed in range(options.seeds):
             X, y, relevant = pairs_sample(seed, 300, 40, columns, classes)

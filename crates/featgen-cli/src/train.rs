@@ -48,13 +48,13 @@ pub(crate) fn run(args: &TrainArgs, context: &Context) -> anyhow::Result<u8> {
     let trained = trained.and_then(|d| Some(model.scores(&d, &model.truth(&train.labels)?)));
     let spent = start.elapsed().as_secs_f64() - if validating.reads_again() { 0.0 } else { read };
     let held_out = held_out(args, machine.clone(), &model, &validating, spent, &progress);
-    let model = match &held_out {
+    let mut model = match &held_out {
         Ok(HeldOut::Asked(found)) => {
             Model { cv: Some(CrossValidated::new(found, &found.estimate())), ..model }
         }
         _ => model,
     };
-    let (model, sureness) = how_sure(args, machine.clone(), model, &train, &validating, &progress);
+    let sureness = how_sure(args, machine.clone(), &mut model, &train, &validating, &progress);
     // Once more, with what is now known of it.
     let more_known = model.cv.is_some() || args.stability.is_some() || args.stand_ins.is_some();
     let saved = match args.output.as_deref().filter(|_| saved.is_ok() && more_known) {
@@ -184,32 +184,26 @@ fn check_sureness(args: &TrainArgs) -> Result<(), Error> {
     args.stand_ins.map_or(Ok(()), StandInSearch::check)
 }
 
-/// The model with how often its features are selected from halves of the data, and with their stand-ins, as far as that was asked for
-/// and nobody ended it; and what went wrong with that.
+/// Notes in the model how often its features are selected from halves of the data, and their stand-ins, as far as that was asked for
+/// and nobody ends it.
 fn how_sure(
     args: &TrainArgs,
     machine: Machine,
-    mut model: Model,
+    model: &mut Model,
     data: &Dataset,
     validating: &Validating<'_>,
     progress: &Progress,
-) -> (Model, Result<(), Error>) {
+) -> Result<(), Error> {
     if model.stopped.is_early() {
-        return (model, Ok(()));
+        return Ok(());
     }
     if let Some(runs) = args.stability {
-        match validating.stability(runs, machine, model.clone(), progress) {
-            Ok(judged) => model = judged.unwrap_or(model),
-            Err(error) => return (model, Err(error)),
-        }
+        validating.stability(runs, machine, model, progress)?;
     }
-    let Some(least) = args.stand_ins else { return (model, Ok(())) };
+    let Some(least) = args.stand_ins else { return Ok(()) };
     progress.doing("looking for stand-ins".to_owned());
     let search = StandInSearch { least, context: validating.context().clone() };
-    match search.note(model.clone(), &*data.columns, &data.names, data.labels.weights()) {
-        Ok(noted) => (noted, Ok(())),
-        Err(error) => (model, Err(error)),
-    }
+    search.note(model, &*data.columns, &data.names, data.labels.weights())
 }
 
 /// What is read.

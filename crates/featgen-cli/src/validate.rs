@@ -105,19 +105,19 @@ impl<'a> Validating<'a> {
         }
     }
 
-    /// The model with how often its features are selected from halves of the data; `None` if somebody ended that.
+    /// Notes in a model how often its features are selected from halves of the data, unless somebody ends that.
     pub(crate) fn stability(
         &self,
         runs: usize,
         machine: Machine,
-        model: Model,
+        model: &mut Model,
         progress: &Progress,
-    ) -> Result<Option<Model>> {
+    ) -> Result<()> {
         self.check("stability")?;
         let halves = Halves { machine, runs, seed: self.args.cv.seed(), context: self.context.clone() };
         let study = self.study()?;
         let told = |done, of| progress.doing(format!("{done} of {of} halves"));
-        halves.judge(model, self.subject(&study), &self.data.labels, &told)
+        halves.judge(model, self.subject(&study), &self.data.labels, &told).map(|_| ())
     }
 
     /// Where the data of each run come from.

@@ -113,8 +113,9 @@ pub(crate) fn fit<'py>(
     let columns: &dyn Columns = if kept.ids().is_empty() { columns } else { &others };
     let inputs = Inputs::called(columns, &names);
     run.attended(py, &listeners, |reporter| {
-        let (model, lacking) = run.fit(inputs, kept, reporter)?;
-        Ok((run.how_sure(&options, model, &learned)?, lacking))
+        let (mut model, lacking) = run.fit(inputs, kept, reporter)?;
+        run.how_sure(&options, &mut model, &learned)?;
+        Ok((model, lacking))
     })
 }
 
@@ -183,29 +184,29 @@ impl Run {
         Ok((model, built.omitted.lacking))
     }
 
-    /// The model with how often its features are selected from halves of the samples, and with their stand-ins, as far as that is
+    /// Notes in the model how often its features are selected from halves of the samples, and their stand-ins, as far as that is
     /// asked for and nobody ends it.
     fn how_sure(
         &self,
         options: &Options,
-        mut model: featgen::Model,
+        model: &mut featgen::Model,
         learned: &Learned<'_>,
-    ) -> featgen::Result<featgen::Model> {
+    ) -> featgen::Result<()> {
         if model.stopped.is_early() {
-            return Ok(model);
+            return Ok(());
         }
         let context = self.context.clone();
         if let Some(runs) = options.stability {
             let (machine, context) = (self.machine.clone(), context.clone());
             let halves = Halves { machine, runs, seed: options.seed, context };
-            model = halves.judge(model.clone(), learned, &self.labels, &|_, _| ())?.unwrap_or(model);
+            halves.judge(model, learned, &self.labels, &|_, _| ())?;
         }
         match options.stand_ins.filter(|_| !context.is_interrupted()) {
             Some(least) => {
                 let (search, study) = (StandInSearch { least, context }, learned.study());
                 search.note(model, study.columns, study.names, self.labels.weights())
             }
-            None => Ok(model),
+            None => Ok(()),
         }
     }
 

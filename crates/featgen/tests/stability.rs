@@ -42,10 +42,11 @@ fn fit(data: &Store, labels: &Labels, machine: &Machine) -> Model {
 fn judged(data: &Store, labels: &Labels, machine: &Machine, runs: usize, threads: usize) -> Model {
     let names = Names::default();
     let study = study(data, &names);
-    let model = fit(data, labels, machine);
+    let mut model = fit(data, labels, machine);
     let context = Context::new().threads(threads);
     let halves = Halves { machine: machine.clone(), runs, seed: 7, context };
-    halves.judge(model, &study, labels, &|_, _| ()).unwrap().unwrap()
+    assert!(halves.judge(&mut model, &study, labels, &|_, _| ()).unwrap());
+    model
 }
 
 /// The rows of a half, as data of their own.
@@ -135,11 +136,11 @@ fn groups_have_frequencies() {
     let spec = spec.with_groups(Grouping::of_columns(given.collect())).unwrap();
     let space = spec.build(Inputs::over(&data), None).unwrap().space;
     let machine = Machine::new().features(2);
-    let model = machine.fit(&*space, &labels).unwrap();
+    let mut model = machine.fit(&*space, &labels).unwrap();
     let names = Names::default();
     let study = Study { spec, ..study(&data, &names) };
     let halves = Halves { machine, runs: 10, seed: 0, context: Context::new() };
-    let model = halves.judge(model, &study, &labels, &|_, _| ()).unwrap().unwrap();
+    assert!(halves.judge(&mut model, &study, &labels, &|_, _| ()).unwrap());
     let first = model.groups.iter().find(|group| group.name == "g0").unwrap();
     assert!(first.frequency.unwrap() >= 0.9, "{:?}", model.groups);
     assert!(model.terms.iter().all(|term| term.frequency.is_none()));
@@ -160,7 +161,7 @@ fn halves_come_in_pairs() {
     let model =
         machine.fit(&LinearSpace::over(&data), &Labels::from_text(["a", "b", "a", "b"].map(str::to_owned)));
     let halves = Halves { machine, runs: 2, seed: 0, context: Context::new() };
-    assert!(halves.judge(model.unwrap(), &study(&data, &names), &one_class, &|_, _| ()).is_err());
+    assert!(halves.judge(&mut model.unwrap(), &study(&data, &names), &one_class, &|_, _| ()).is_err());
 }
 
 /// Correlations by their definition.
@@ -201,9 +202,9 @@ fn stand_ins_are_the_columns_of_largest_correlation() {
             Some(weights) => labels.clone().with_weights(weights.clone()).unwrap(),
             None => labels.clone(),
         };
-        let model = machine.fit(&LinearSpace::over(&data), &labels).unwrap();
+        let mut model = machine.fit(&LinearSpace::over(&data), &labels).unwrap();
         let search = StandInSearch { least: 0.6, context: Context::new().threads(2) };
-        let model = search.note(model, &data, &names, weights.as_deref()).unwrap();
+        search.note(&mut model, &data, &names, weights.as_deref()).unwrap();
         let ones = vec![1.0; rows];
         let weights = weights.as_deref().unwrap_or(&ones);
         let mut some = false;
@@ -242,7 +243,7 @@ fn products_have_stand_ins() {
     let mut model = Machine::new().features(1).fit(&LinearSpace::over(&data), &labels).unwrap();
     model.terms[0].feature = Feature::product([0, 1]);
     let search = StandInSearch { least: 0.3, context: Context::new() };
-    let model = search.note(model, &data, &Names::default(), None).unwrap();
+    search.note(&mut model, &data, &Names::default(), None).unwrap();
     let inputs: Vec<u64> = model.terms[0].stand_ins.iter().map(|other| other.input).collect();
     assert_eq!(inputs, [4]);
     assert!((model.terms[0].stand_ins[0].correlation - 1.0).abs() < 1e-12);

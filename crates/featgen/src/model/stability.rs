@@ -84,7 +84,7 @@ impl Stability {
 
 impl Model {
     /// Notes how often its features are selected from half of the instances: `frequency` has that by [`key`](Self::key_of).
-    pub(crate) fn with_stability(mut self, found: Stability, frequency: &BTreeMap<String, f64>) -> Self {
+    pub(crate) fn set_stability(&mut self, found: Stability, frequency: &BTreeMap<String, f64>) {
         let of = |key: &str| Some(frequency.get(key).copied().unwrap_or(0.0));
         self.groups.iter_mut().for_each(|group| group.frequency = of(&group.name));
         if self.groups.is_empty() {
@@ -92,7 +92,6 @@ impl Model {
             self.terms.iter_mut().zip(keys).for_each(|(term, key)| term.frequency = of(&key));
         }
         self.stability = Some(found);
-        self
     }
 
     /// All numbers that say how sure its features are.

@@ -31,9 +31,9 @@ const POINTS: usize = 50;
 ///     offset: None,
 /// };
 /// let machine = Machine::new().features(5);
-/// let model = machine.fit(&LinearSpace::new(&data), &data.labels)?;
+/// let mut model = machine.fit(&LinearSpace::new(&data), &data.labels)?;
 /// let halves = Halves { machine, runs: 20, seed: 0, context: Context::new() };
-/// let model = halves.judge(model, &study, &data.labels, &|_, _| ())?.expect("nobody interrupts it");
+/// assert!(halves.judge(&mut model, &study, &data.labels, &|_, _| ())?, "nobody interrupts it");
 /// assert!(model.terms.iter().all(|term| term.frequency.is_some()));
 /// # Ok(())
 /// # }
@@ -74,15 +74,15 @@ impl Halves {
         }
     }
 
-    /// The model with how often each of its features is selected; `None` if somebody ended that. `subject` makes the data of each half,
-    /// `told` is told how many of how many halves are done.
+    /// Notes in the model how often each of its features is selected; not if somebody ended that, which the answer says. `subject` makes
+    /// the data of each half, `told` is told how many of how many halves are done.
     pub fn judge(
         &self,
-        model: Model,
+        model: &mut Model,
         subject: &dyn Subject,
         labels: &Labels,
         told: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Option<Model>> {
+    ) -> Result<bool> {
         Self::check(self.runs)?;
         let output = self.machine.loss_in_use().output();
         let halves =
@@ -91,14 +91,14 @@ impl Halves {
                 other => other,
             })?;
         let one = |_: usize, split: &Split| self.half(split, subject, labels);
-        let found = each_split(&halves, &self.machine, &self.context, told, one)?;
-        Ok(found.map(|selected| {
-            let mut model = note(model, &selected);
-            if let Some(parameters) = &mut model.parameters {
-                (parameters.stability, parameters.seed) = (Some(self.runs), Some(self.seed));
-            }
-            model
-        }))
+        let Some(selected) = each_split(&halves, &self.machine, &self.context, told, one)? else {
+            return Ok(false);
+        };
+        note(model, &selected);
+        if let Some(parameters) = &mut model.parameters {
+            (parameters.stability, parameters.seed) = (Some(self.runs), Some(self.seed));
+        }
+        Ok(true)
     }
 
     /// What is selected from one half.
@@ -152,8 +152,8 @@ fn points(last: usize) -> Vec<usize> {
     (1..=POINTS.min(last)).map(point).collect()
 }
 
-/// The model with what was selected in all runs.
-fn note(model: Model, selected: &[Selected]) -> Model {
+/// Notes in a model what was selected in all runs.
+fn note(model: &mut Model, selected: &[Selected]) {
     let runs = selected.len();
     let counts = points(selected.iter().map(|run| run.count).max().unwrap_or(0));
     let mut times: BTreeMap<&str, (&Entered, Vec<u32>)> = BTreeMap::new();
@@ -181,7 +181,7 @@ fn note(model: Model, selected: &[Selected]) -> Model {
     let (p, threshold) = (model.training.candidates as f64, Stability::THRESHOLD);
     let expected_false = Stability::bound(q, p, threshold);
     let found = Stability { runs, selected: q, threshold, expected_false, counts, features };
-    model.with_stability(found, &frequency)
+    model.set_stability(found, &frequency);
 }
 
 #[cfg(test)]

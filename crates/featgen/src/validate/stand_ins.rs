@@ -34,25 +34,25 @@ impl StandInSearch {
         }
     }
 
-    /// The model, whose terms have their stand-ins among the columns that it was trained on; instances count as often as `weights` say.
+    /// Notes the stand-ins of a model's terms among the columns that it was trained on; instances count as often as `weights` say.
     ///
     /// Reads the data once for their standard deviations, and once for every 64 features.
     pub fn note(
         &self,
-        mut model: Model,
+        model: &mut Model,
         columns: &dyn Columns,
         names: &Names,
         weights: Option<&[f64]>,
-    ) -> Result<Model> {
+    ) -> Result<()> {
         Self::check(self.least)?;
-        let found = self.context.run(|| self.found(&model, columns, names, weights))??;
+        let found = self.context.run(|| self.found(model, columns, names, weights))??;
         for (term, stand_ins) in found {
             model.terms[term].stand_ins = stand_ins;
         }
         if let Some(parameters) = &mut model.parameters {
             parameters.stand_ins = Some(self.least);
         }
-        Ok(model)
+        Ok(())
     }
 
     /// The stand-ins of all terms that carry weight.
