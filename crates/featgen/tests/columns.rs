@@ -185,6 +185,7 @@ fn same_dots(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseEr
         }
     }
     same_gains(storage, expected, &whole)?;
+    rough_sums_hold(storage, expected)?;
     same_moments(storage, expected)?;
     if let Some(blocks) = storage.by_blocks() {
         same_blocks(blocks, storage, &expected.v, &whole.concat())?;
@@ -209,6 +210,30 @@ fn same_gains(storage: &dyn Columns, expected: &Example, whole: &[Vec<u64>]) -> 
         for (a, b) in squares.iter().zip(&apart) {
             prop_assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{} {}", a, b);
         }
+    }
+    Ok(())
+}
+
+/// Rough sums are no further from the exact ones than they say.
+fn rough_sums_hold(storage: &dyn Columns, expected: &Example) -> Result<(), TestCaseError> {
+    let (n, rows) = (storage.len(), expected.rows);
+    let near = |rough: &[f64], exact: &[f64]| {
+        let (sums, errors) = rough.split_at(exact.len());
+        sums.iter().zip(errors).zip(exact).all(|((sum, error), exact)| (sum - exact).abs() <= *error)
+    };
+    for (outputs, range) in [(1, 0..n), (1, n / 3..n), (2, 0..n), (2, n / 3..n), (1, n / 2..n / 2)] {
+        let v = &expected.v[..2 * outputs * rows];
+        let (laid, width) = (Outputs::new(v, rows), range.len());
+        let (mut exact, mut rough) =
+            (vec![f64::NAN; 2 * outputs * width], vec![f64::NAN; 4 * outputs * width]);
+        storage.dots_with(range.clone(), &laid, &mut exact);
+        storage.rough_dots(range.clone(), &laid, &mut rough);
+        prop_assert!(near(&rough, &exact), "columns {:?}: {:?} for {:?}", range, rough, exact);
+        let (mut exact, mut rough) =
+            (vec![f64::NAN; 3 * outputs * width], vec![f64::NAN; 6 * outputs * width]);
+        storage.gain_dots(range.clone(), &laid, &mut exact);
+        storage.rough_gain_dots(range.clone(), &laid, &mut rough);
+        prop_assert!(near(&rough, &exact), "gains of {:?}: {:?} for {:?}", range, rough, exact);
     }
     Ok(())
 }

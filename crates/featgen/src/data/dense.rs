@@ -5,8 +5,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::moments::Neighbours;
+use super::rough::Copied;
 use super::{
-    Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, ValuesView, gain_dots_apart, sparse,
+    Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, ValuesView, exact_as_rough,
+    gain_dots_apart, sparse,
 };
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, Sums};
@@ -46,6 +48,7 @@ pub struct Dense<T, S> {
     height: usize,
     columns: usize,
     layout: Layout,
+    copied: Copied,
     element: std::marker::PhantomData<T>,
 }
 
@@ -103,7 +106,8 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
         if u32::try_from(part.len()).is_err() {
             return Err(Error::Data(format!("{} rows: at most {} are supported", part.len(), u32::MAX)));
         }
-        Ok(Self { buffer, rows: part, height, columns, layout, element: std::marker::PhantomData })
+        let (copied, element) = (Copied::default(), std::marker::PhantomData);
+        Ok(Self { buffer, rows: part, height, columns, layout, copied, element })
     }
 
     fn values(&self) -> &[T] {
@@ -343,6 +347,20 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         for (k, j) in range.enumerate() {
             let sums = kernels::dots_and_square(self.column(j), v, d);
             (0..3).for_each(|s| out[s * width + k] = sums[s]);
+        }
+    }
+
+    fn has_rough(&self, room: u64) -> bool {
+        self.copied.is_there(self, room)
+    }
+
+    fn rough_bytes(&self) -> u64 {
+        Copied::most_bytes(self)
+    }
+
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        if !self.copied.dots(range.clone(), v, out) {
+            exact_as_rough(out, |sums| self.dots_with(range, v, sums));
         }
     }
 

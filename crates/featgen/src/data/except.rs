@@ -109,6 +109,32 @@ impl Columns for Except<'_> {
         }
     }
 
+    fn has_rough(&self, room: u64) -> bool {
+        self.columns.has_rough(room)
+    }
+
+    fn has_rough_gains(&self) -> bool {
+        self.columns.has_rough_gains()
+    }
+
+    fn rough_bytes(&self) -> u64 {
+        self.columns.rough_bytes()
+    }
+
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        for piece in self.pieces(range) {
+            pieces.next(piece, |piece, out| self.columns.rough_dots(piece, v, out));
+        }
+    }
+
+    fn rough_gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        let mut pieces = Pieces::new(out, range.len());
+        for piece in self.pieces(range) {
+            pieces.next(piece, |piece, out| self.columns.rough_gain_dots(piece, both, out));
+        }
+    }
+
     fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
         self.pieces(range).flat_map(|piece| self.columns.moments(piece, weights)).collect()
     }

@@ -105,6 +105,27 @@ impl Columns for Joined {
         self.fill(range, out, |columns, part, out| columns.gain_dots(part, both, out));
     }
 
+    fn has_rough(&self, room: u64) -> bool {
+        // Both are asked: one may have a copy to make. Whichever has none of its own gives exact sums.
+        self.left.has_rough(room) | self.right.has_rough(room.saturating_sub(self.left.rough_bytes()))
+    }
+
+    fn has_rough_gains(&self) -> bool {
+        self.left.has_rough_gains() || self.right.has_rough_gains()
+    }
+
+    fn rough_bytes(&self) -> u64 {
+        self.left.rough_bytes().saturating_add(self.right.rough_bytes())
+    }
+
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.fill(range, out, |columns, part, out| columns.rough_dots(part, v, out));
+    }
+
+    fn rough_gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        self.fill(range, out, |columns, part, out| columns.rough_gain_dots(part, both, out));
+    }
+
     fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
         let parts = self.parts(range).into_iter();
         parts.flat_map(|(columns, part)| columns.moments(part, weights)).collect()

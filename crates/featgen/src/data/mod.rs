@@ -15,6 +15,7 @@ mod outputs;
 mod part;
 mod pieces;
 pub mod read;
+mod rough;
 mod sparse;
 pub mod store;
 mod view;
@@ -109,6 +110,34 @@ pub trait Columns: Send + Sync {
         gain_dots_apart(self, range, both, out);
     }
 
+    /// Whether there are [rough sums](Columns::rough_dots) that cost far less than exact ones. Asked before every search that would use
+    /// them, so that a storage can have a copy made for them when that pays, of no more than `room` bytes.
+    fn has_rough(&self, _room: u64) -> bool {
+        false
+    }
+
+    /// The same of [those for gains](Columns::rough_gain_dots).
+    fn has_rough_gains(&self) -> bool {
+        false
+    }
+
+    /// Bytes of the copy that may be made for rough sums.
+    fn rough_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Sums of which it is known how far they may be from those that [`dots_with`](Columns::dots_with) gives: for all outputs these
+    /// sums, one output after the other, and then for all outputs how far off they are at most. Where that is not a number, nothing is
+    /// known. Asked for after [`has_rough`](Columns::has_rough).
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        exact_as_rough(out, |sums| self.dots_with(range, v, sums));
+    }
+
+    /// The same of what [`gain_dots`](Columns::gain_dots) gives.
+    fn rough_gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        exact_as_rough(out, |sums| self.gain_dots(range, both, sums));
+    }
+
     /// What the values of every column of `range` add up to, where every instance counts as often as `weights` say.
     fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
         let mut moments = Vec::with_capacity(range.len());
@@ -176,6 +205,13 @@ fn gain_dots_apart<C: Columns + ?Sized>(
     columns.dots_with(range.clone(), both, dots);
     let (_, d) = both.by_output().split_at(both.by_output().len() / 2);
     columns.square_dots(range, d, squares);
+}
+
+/// Exact sums for rough ones, which are off by nothing.
+fn exact_as_rough(out: &mut [f64], fill: impl FnOnce(&mut [f64])) {
+    let (sums, errors) = out.split_at_mut(out.len() / 2);
+    fill(sums);
+    errors.fill(0.0);
 }
 
 /// The largest absolute value, for whoever has no faster way: a visit to every column.

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::genotypes::Fixed;
+use super::rough::Rounded;
 
 /// Outputs whose numbers lie side by side: what a vector instruction takes, and half of what a cache brings at once.
 pub(crate) const TOGETHER: usize = 4;
@@ -19,12 +20,15 @@ pub struct Outputs<'a> {
     rows: usize,
     tiles: OnceLock<Vec<Tile>>,
     fixed: OnceLock<Vec<Fixed>>,
+    rounded: OnceLock<Vec<Rounded>>,
+    rounded_codes: OnceLock<Vec<Rounded>>,
 }
 
 impl<'a> Outputs<'a> {
     /// Of vectors of so many rows.
     pub fn new(v: &'a [f64], rows: usize) -> Self {
-        Self { v, rows, tiles: OnceLock::new(), fixed: OnceLock::new() }
+        let (tiles, fixed) = (OnceLock::new(), OnceLock::new());
+        Self { v, rows, tiles, fixed, rounded: OnceLock::new(), rounded_codes: OnceLock::new() }
     }
 
     /// The vectors, one after the other.
@@ -50,6 +54,16 @@ impl<'a> Outputs<'a> {
     /// The vectors as whole numbers, as the storage that sums up with those makes them.
     pub(super) fn fixed(&self, lay: impl FnOnce(&[f64]) -> Vec<Fixed>) -> &[Fixed] {
         self.fixed.get_or_init(|| lay(self.v))
+    }
+
+    /// The vectors rounded, each as `lay` makes it, for values in bytes.
+    pub(super) fn rounded(&self, lay: impl Fn(&[f64]) -> Rounded) -> &[Rounded] {
+        self.rounded.get_or_init(|| self.v.chunks_exact(self.rows.max(1)).map(lay).collect())
+    }
+
+    /// The same for values in codes of fewer bits, which lie in another order.
+    pub(super) fn rounded_codes(&self, lay: impl Fn(&[f64]) -> Rounded) -> &[Rounded] {
+        self.rounded_codes.get_or_init(|| self.v.chunks_exact(self.rows.max(1)).map(lay).collect())
     }
 
     /// Bytes of all tiles.

@@ -92,6 +92,26 @@ impl Columns for Part {
         self.columns.gain_dots(self.inner(range), both, out);
     }
 
+    fn has_rough(&self, room: u64) -> bool {
+        self.columns.has_rough(room)
+    }
+
+    fn has_rough_gains(&self) -> bool {
+        self.columns.has_rough_gains()
+    }
+
+    fn rough_bytes(&self) -> u64 {
+        self.columns.rough_bytes()
+    }
+
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.columns.rough_dots(self.inner(range), v, out);
+    }
+
+    fn rough_gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        self.columns.rough_gain_dots(self.inner(range), both, out);
+    }
+
     fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
         self.columns.moments(self.inner(range), weights)
     }

@@ -48,6 +48,11 @@ impl<'a> ColumnView<'a> {
         matches!(self.rows, RowNumbers::All(_))
     }
 
+    /// The values of all rows, if there is one for each.
+    pub(super) fn full(&self) -> Option<ValuesView<'a>> {
+        self.is_dense().then_some(self.values)
+    }
+
     /// Calls `each` with every row that has a value, and the value, which may be 0.
     #[inline]
     pub fn for_each(&self, each: impl FnMut(u32, f64)) {

@@ -55,9 +55,9 @@ impl<'a> Inputs<'a> {
         Self { names: Some(names), ..Self::over(columns) }
     }
 
-    /// The features of columns that are in shards, called by `names`.
-    pub fn in_shards(columns: &'a ShardColumns<'a>, names: &'a Names) -> Self {
-        Self { shards: Some(columns), ..Self::called(columns, names) }
+    /// The features of columns that are in shards, with their names.
+    pub fn in_shards(columns: &'a ShardColumns<'a>) -> Self {
+        Self { shards: Some(columns), ..Self::called(columns, columns.names()) }
     }
 
     /// What searches over these features are done with: they can be ended from outside, and say how far they are.
@@ -244,9 +244,26 @@ impl<'a> Inputs<'a> {
         if let Some(positions) = features.iter().map(|f| self.position(f)).collect::<Option<Vec<_>>>() {
             return Ok(self.columns.gather(&positions));
         }
+        if self.shards.is_some() {
+            return self.generate_together(features);
+        }
         let column =
             |f: &Feature| f.column(self.columns, |id| self.columns.position(id)).ok_or_else(|| missing(f));
         features.iter().map(column).collect()
+    }
+
+    /// The same from columns that are fetched all at once, where they are far away.
+    fn generate_together(&self, features: &[Feature]) -> Result<Vec<Column>> {
+        let missing = |f: &Feature| Error::Data(format!("no feature {}", self.name(f)));
+        let position = |&id: &u64| self.columns.position(id);
+        let factors = |f: &Feature| f.inputs().iter().map(position).collect::<Option<Vec<usize>>>();
+        let factors = features.iter().map(|f| factors(f).ok_or_else(|| missing(f)));
+        let factors = factors.collect::<Result<Vec<_>>>()?;
+        let mut fetched = self.columns.gather(&factors.concat()).into_iter();
+        let made = |(f, factors): (&Feature, &Vec<usize>)| {
+            f.made_of(fetched.by_ref().take(factors.len()).collect(), self.rows())
+        };
+        Ok(features.iter().zip(&factors).map(made).collect())
     }
 
     /// The largest absolute value of all; an error that names the culprit if one is not a finite number. Reads all of them.
@@ -490,14 +507,17 @@ impl<'a> Inputs<'a> {
 
     /// A sum that is not a number means a value that is not one: name the culprit.
     pub(super) fn explain(&self, position: usize) -> Error {
-        let name = self.name(&self.feature(position));
         let culprit = self.columns.see(position, |column| column.find(|x| !x.is_finite()));
-        Error::Data(match culprit {
-            Some((row, x)) => {
-                format!("row {}, feature {name}: {x} is not a finite number", u64::from(row) + 1)
-            }
-            None => format!("feature {name}: its values are too large to compute with; scale it down"),
-        })
+        match culprit {
+            Some((row, x)) => self.refuse(position, Some(row), format!("{x} is not a finite number")),
+            None => self.refuse(position, None, "its values are too large to compute with; scale it down"),
+        }
+    }
+
+    /// Says that the column at a position, or its value in a row, cannot be used.
+    pub(super) fn refuse(&self, position: usize, row: Option<u32>, reason: impl Into<String>) -> Error {
+        let (id, row) = (self.columns.id(position), row.map(|row| u64::from(row) + 1));
+        Error::Value { id, name: self.input_name(id), row, reason: reason.into() }
     }
 }
 
@@ -511,7 +531,11 @@ fn irregular(i: u64) -> f64 {
     f64::from_bits((x >> 12) | 1f64.to_bits())
 }
 
+use gains::both;
+pub(super) use sift::Sieve;
+
 mod alike;
 mod gains;
+mod sift;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! The input features as they are: the score of a column is the length of its vector of correlations with the residuals.
 
-use std::ops::Range;
-
 use super::ask::{Gain, Residuals};
+use super::inputs::Sieve;
 use super::topb::{TopB, Tops, Wanted};
 use super::{
     Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
@@ -15,6 +14,7 @@ use crate::operator::Operator;
 /// Every column of a storage is a feature.
 pub struct LinearSpace<'a> {
     inputs: Inputs<'a>,
+    sieve: Sieve,
 }
 
 impl<'a> LinearSpace<'a> {
@@ -31,7 +31,7 @@ impl<'a> LinearSpace<'a> {
 
 impl<'a> From<Inputs<'a>> for LinearSpace<'a> {
     fn from(inputs: Inputs<'a>) -> Self {
-        Self { inputs }
+        Self { inputs, sieve: Sieve::default() }
     }
 }
 
@@ -74,14 +74,7 @@ impl LinearSpace<'_> {
         if let Some(shards) = self.inputs.shards() {
             return shards.by_gain(self.inputs.scale(), v, gain, wanted, taken);
         }
-        let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
-            let mut tops = Tops::new(wanted);
-            for ((position, length), &gain) in range.zip(lengths).zip(gains) {
-                tops.offer_both(length.abs(), gain, position, taken);
-            }
-            tops
-        };
-        Ok(self.inputs.gains(v, gain, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)))
+        self.inputs.best_by_gain(v, gain, wanted, taken, &self.sieve)
     }
 
     /// The best columns by score, of all and of those that are not taken.
@@ -89,12 +82,7 @@ impl LinearSpace<'_> {
         if let Some(shards) = self.inputs.shards() {
             return shards.by_score(self.inputs.scale(), v, wanted, taken);
         }
-        let best_of = |range: Range<usize>, lengths: &[f64]| {
-            let mut tops = Tops::new(wanted);
-            range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, taken));
-            tops
-        };
-        Ok(self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)))
+        self.inputs.best_by_score(v, wanted, taken, &self.sieve)
     }
 }
 
@@ -153,7 +141,13 @@ impl FeatureSpace for LinearSpace<'_> {
         let batches = demand.threads * columns.batch();
         let kept = if columns.by_blocks().is_some() { columns.len() } else { 0 };
         let sums = 8 * (made * demand.outputs * (kept + batches)) as u64;
-        let laid = columns.laid_bytes(together * demand.outputs);
-        Footprint::of_inputs(sums + laid + self.inputs.scale_bytes(), columns, demand)
+        let laid = columns.laid_bytes(together * demand.outputs) + self.inputs.sift_bytes();
+        let footprint = Footprint::of_inputs(sums + laid + self.inputs.scale_bytes(), columns, demand);
+        Footprint { most: footprint.most.saturating_add(columns.rough_bytes()), ..footprint }
+    }
+
+    fn limit(&mut self, _bytes: u64) {
+        // What rough scores need is all that can be done without.
+        self.sieve.room = 0;
     }
 }

@@ -42,6 +42,11 @@ impl RankedRows {
             work.go_on()?;
             columns.see(position as usize, |column| column.each_nonzero(|row, _| counts[row as usize] += 1));
         }
+        Ok(Self::with_room(counts, ones, kept))
+    }
+
+    /// Room for so many values in each row that is kept.
+    pub(super) fn with_room(counts: Vec<u32>, ones: bool, kept: impl Fn(u32) -> bool) -> Self {
         let (mut starts, mut held) = (Vec::with_capacity(counts.len()), 0);
         for (row, count) in (0..).zip(counts) {
             starts.push(held);
@@ -49,7 +54,7 @@ impl RankedRows {
         }
         let held = held as usize;
         let values = vec![0.0; if ones { 0 } else { held }];
-        Ok(Self { ends: starts.clone(), starts, ranks: vec![0; held], values })
+        Self { ends: starts.clone(), starts, ranks: vec![0; held], values }
     }
 
     /// Adds whole columns, of ranks that begin with `first`. Many rows are filled a few at a time, while they are at hand.

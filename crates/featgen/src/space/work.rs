@@ -44,6 +44,16 @@ impl<'a> Work<'a> {
         self.context.map_or(Ok(()), go_on)
     }
 
+    /// Values that were read.
+    pub(super) fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Values that may still be read.
+    pub(super) fn left(&self) -> u64 {
+        self.most.saturating_sub(self.done())
+    }
+
     /// Notes that so many values were read. An error if that makes too many, or if someone wants the search to end.
     pub(super) fn add(&self, values: u64) -> Result<()> {
         self.go_on()?;

@@ -151,9 +151,14 @@ fn digits_for(v: &[f64]) -> usize {
 
 /// Asks for the bytes of a block of a column, which will be looked at soon.
 pub(super) fn fetch_block(column: &[u8], begin: usize) {
+    fetch(&column[begin..column.len().min(begin + BLOCK * WIDTH)]);
+}
+
+/// Asks for bytes that will be looked at soon.
+pub(super) fn fetch(bytes: &[u8]) {
     const LINE: usize = 64;
     #[cfg(target_arch = "x86_64")]
-    for line in column[begin..column.len().min(begin + BLOCK * WIDTH)].chunks(LINE) {
+    for line in bytes.chunks(LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: this is advice to the processor, of an address that is there; nothing is read.
         #[allow(unsafe_code)]
@@ -162,7 +167,7 @@ pub(super) fn fetch_block(column: &[u8], begin: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (column, begin, LINE);
+    let _ = (bytes, LINE);
 }
 
 /// The first bit of every genotype that is missing: its code is 1.

@@ -5,6 +5,7 @@
 
 mod fixed;
 mod people;
+mod rough;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::fixed::Fixed;
 use self::fixed::{Sums, fetch_block};
 use self::people::{MISSING, NONE, ONE, People, TWO, dosage, twos};
+use super::rough::Rounded;
 use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, ValuesView};
 use crate::error::{Error, Result};
 
@@ -61,6 +63,8 @@ struct Variant {
     exchanged: bool,
     fill: f64,
     largest: f64,
+    /// The length of the vector of values less `fill`, or more.
+    spread: f64,
 }
 
 /// What a column sums up to with a vector: dosages, those who have two, and those who are missing.
@@ -229,9 +233,18 @@ impl Variant {
         }
         let mean = f64::from(2 * counts[TWO] + counts[ONE]) / f64::from(known.iter().sum::<u32>());
         let Coding { exchanged, fill } = coding.unwrap_or(Coding { exchanged: false, fill: mean });
-        let mut variant =
-            Self { id: id as u32, missing: counts[MISSING], filled: 0, exchanged, fill, largest: 0.0 };
+        let mut variant = Self {
+            id: id as u32,
+            missing: counts[MISSING],
+            filled: 0,
+            exchanged,
+            fill,
+            largest: 0.0,
+            spread: 0.0,
+        };
         let values = variant.values();
+        let square = |code: usize| f64::from(counts[code]) * (values[code] - fill) * (values[code] - fill);
+        variant.spread = (0..4).map(square).sum::<f64>().sqrt() * (1.0 + 1e-12);
         let there = |code: &usize| counts[*code] > 0 && values[*code] != 0.0;
         variant.filled = (0..4).filter(there).map(|code| counts[code]).sum();
         variant.largest = (0..4).filter(there).map(|code| values[code].abs()).fold(0.0, f64::max);
@@ -314,6 +327,22 @@ impl<S: AsRef<[u8]> + Send + Sync> Columns for Genotypes<S> {
         });
     }
 
+    fn has_rough(&self, _room: u64) -> bool {
+        true
+    }
+
+    fn has_rough_gains(&self) -> bool {
+        true
+    }
+
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.rough(range, v, out);
+    }
+
+    fn rough_gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        self.rough_gains(range, both, out);
+    }
+
     fn moments(&self, range: Range<usize>, weights: &[f64]) -> Vec<Moments> {
         if weights.contains(&0.0) {
             // What is known of variants is known of all people, and some do not count.
@@ -353,7 +382,8 @@ impl<S: AsRef<[u8]> + Send + Sync> Columns for Genotypes<S> {
     }
 
     fn laid_bytes(&self, outputs: usize) -> u64 {
-        Fixed::bytes(self.people.all()).saturating_mul(outputs as u64)
+        let each = Fixed::bytes(self.people.all()) + Rounded::bytes(self.people.all());
+        each.saturating_mul(outputs as u64)
     }
 
     fn filled(&self, position: usize) -> usize {

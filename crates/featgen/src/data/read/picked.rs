@@ -56,6 +56,18 @@ impl<C: Columns> Columns for Picked<C> {
         self.columns.dots_with(range, v, out);
     }
 
+    fn has_rough(&self, room: u64) -> bool {
+        self.columns.has_rough(room)
+    }
+
+    fn rough_bytes(&self) -> u64 {
+        self.columns.rough_bytes()
+    }
+
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.columns.rough_dots(range, v, out);
+    }
+
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         self.columns.gather(positions)
     }

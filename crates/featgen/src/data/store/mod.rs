@@ -24,9 +24,11 @@ use self::format::{Index, Kind, Section, Shard, SparseSections};
 pub use self::parts::StoreBuilder;
 use super::mapped::Mapped;
 use super::pieces::Pieces;
+use super::rough::Copied;
 use super::width::Width;
 use super::{
-    Column, ColumnView, Columns, Dataset, Dense, GoOn, Labels, Layout, Names, Outputs, SparseView, ValuesView,
+    Column, ColumnView, Columns, Dataset, Dense, GoOn, Labels, Layout, Names, Outputs, SparseView,
+    ValuesView, exact_as_rough,
 };
 use crate::error::{Error, Result};
 use crate::kernels::RowNumber;
@@ -46,6 +48,8 @@ pub struct Store {
     starts: Vec<usize>,
     /// The id of each sparse shard's first column.
     first_ids: Vec<u64>,
+    /// A copy of dense columns, for rough sums.
+    copied: Copied,
 }
 
 /// Whether a file begins as stores do.
@@ -82,7 +86,7 @@ impl Store {
                 .and_then(|columns| starts[starts.len() - 1].checked_add(columns));
             starts.push(next.ok_or("too many columns")?);
         }
-        let mut store = Self { map, index, starts, first_ids: Vec::new() };
+        let mut store = Self { map, index, starts, first_ids: Vec::new(), copied: Copied::default() };
         store.check_sums()?;
         store.check_shards()?;
         Ok(store)
@@ -367,6 +371,20 @@ impl Columns for Store {
         self.for_each_part(range, |columns, part| {
             pieces.next(part, |part, out| columns.gain_dots(part, both, out))
         });
+    }
+
+    fn has_rough(&self, room: u64) -> bool {
+        self.is_dense() && self.copied.is_there(self, room)
+    }
+
+    fn rough_bytes(&self) -> u64 {
+        if self.is_dense() { Copied::most_bytes(self) } else { 0 }
+    }
+
+    fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        if !self.copied.dots(range.clone(), v, out) {
+            exact_as_rough(out, |sums| self.dots_with(range, v, sums));
+        }
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {

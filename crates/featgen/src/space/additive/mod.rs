@@ -93,10 +93,9 @@ impl Curves {
             return Err(inputs.explain(position));
         }
         let negative = column.find(|x| x < 0.0).filter(|_| self.nonnegative);
-        negative.map_or(Ok(()), |(i, x)| {
-            let name = inputs.name(&inputs.feature(position));
-            let reason = "hik takes no negative values; intersection takes their size";
-            Err(Error::Data(format!("row {}, feature {name}: {x}: {reason}", i + 1)))
+        negative.map_or(Ok(()), |(row, x)| {
+            let reason = format!("{x}: hik takes no negative values; intersection takes their size");
+            Err(inputs.refuse(position, Some(row), reason))
         })
     }
 }

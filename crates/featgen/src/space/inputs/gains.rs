@@ -81,7 +81,7 @@ impl Inputs<'_> {
     }
 
     /// The gains of some columns from their sums of `v x`, of `d x` and of `d x^2`, each output after output; weighs these sums.
-    fn gains_of(
+    pub(super) fn gains_of(
         &self,
         range: &Range<usize>,
         sums: &mut [f64],
@@ -104,6 +104,6 @@ impl Inputs<'_> {
 }
 
 /// Residuals, and after them the curvature: its sums are like those of another residual.
-fn both(v: Residuals<'_>, gain: &Gain<'_>) -> Vec<f64> {
+pub(super) fn both(v: Residuals<'_>, gain: &Gain<'_>) -> Vec<f64> {
     [v.v, &gain.curvature].concat()
 }

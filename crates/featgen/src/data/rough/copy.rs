@@ -1,0 +1,218 @@
+//! A copy of full columns in one byte a value, made when it pays.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use super::{LANES, Rounded, SLACK, add_bytes};
+use crate::data::{Columns, Outputs, ValuesView};
+use crate::kernels::{self, Number};
+
+/// The copy that a storage has, if one was ever made.
+#[derive(Default)]
+pub(crate) struct Copied {
+    /// How often somebody asked for it.
+    asked: AtomicUsize,
+    copy: OnceLock<Option<Bytes>>,
+}
+
+/// Bytes u that stand for the values of columns: `low + step * u`.
+struct Bytes {
+    /// Column after column; each begins anew, and is filled up with 0.
+    bytes: Vec<[u8; LANES]>,
+    columns: Vec<Facts>,
+}
+
+/// What the bytes of a column stand for, and how well.
+#[derive(Debug, Clone, Copy, Default)]
+struct Facts {
+    low: f64,
+    step: f64,
+    /// The length of the vector of what the bytes do not tell; not a number if they tell nothing.
+    unknown: f64,
+    /// The length of the vector of what they tell, beside the constant [`MIDDLE`].
+    spread: f64,
+    largest: f64,
+}
+
+/// The middle of all bytes.
+const MIDDLE: f64 = 128.0;
+
+/// Data of so many bytes as they are, or fewer, are as fast to read as a copy is, for they stay in a cache.
+const SMALL: u64 = 1 << 24;
+
+/// Sums over more rows than these tell columns of noise apart no better than the bytes of a copy are off, and with fewer rows there is
+/// nothing to spare.
+const ROWS: Range<usize> = 1 << 7..1 << 15;
+
+/// How often scores were asked for when it is time for a copy, which takes as long as two or three of them.
+const ASKED: usize = 2;
+
+/// Columns that one thread copies in one go.
+const TOGETHER: usize = 16;
+
+impl Copied {
+    /// Whether there is a copy. It is made when it was asked for a few times, if it takes no more than so many bytes and there is
+    /// memory to spare.
+    pub(crate) fn is_there(&self, columns: &dyn Columns, room: u64) -> bool {
+        if let Some(copy) = self.copy.get() {
+            return copy.is_some();
+        }
+        let bytes = Self::most_bytes(columns);
+        if bytes == 0 || bytes > room || self.asked.fetch_add(1, Ordering::Relaxed) < ASKED {
+            return false;
+        }
+        let spare = available().is_none_or(|available| bytes <= available / 2);
+        self.copy.get_or_init(|| spare.then(|| Bytes::of(columns))).is_some()
+    }
+
+    /// Bytes that a copy takes; 0 if none is ever made of these columns.
+    pub(crate) fn most_bytes(columns: &dyn Columns) -> u64 {
+        let (rows, len) = (columns.rows(), columns.len() as u64);
+        let full = columns.nonzeros() == (rows as u64).saturating_mul(len);
+        let each = if columns.is_narrow() { 4 } else { 8 };
+        let large = columns.nonzeros().saturating_mul(each) > SMALL;
+        // Of data by rows, the columns that need an exact look would cost as much as all.
+        let apart = columns.by_blocks().is_none() && columns.bytes_by_rows() == 0;
+        let fits = full && large && apart && ROWS.contains(&rows);
+        if fits { len * (rows.next_multiple_of(LANES) + size_of::<Facts>()) as u64 } else { 0 }
+    }
+
+    /// See [`Columns::rough_dots`]; false, and nothing done, if there is no copy.
+    pub(crate) fn dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) -> bool {
+        let Some(copy) = self.copy.get().and_then(Option::as_ref) else { return false };
+        let (sums, errors) = out.split_at_mut(out.len() / 2);
+        let vectors = v.rounded(|v| Rounded::new(v, v.len(), |row| row));
+        let width = range.len();
+        for first in range.clone().step_by(TOGETHER) {
+            let some = first..range.end.min(first + TOGETHER);
+            let at = some.start - range.start..some.end - range.start;
+            let each = vectors.iter().zip(sums.chunks_mut(width).zip(errors.chunks_mut(width)));
+            for (v, (sums, errors)) in each {
+                copy.dots(some.clone(), v, &mut sums[at.clone()], &mut errors[at.clone()]);
+            }
+        }
+        true
+    }
+}
+
+impl Bytes {
+    /// Of full columns. Reads them once.
+    fn of(columns: &dyn Columns) -> Self {
+        let (stride, len) = (columns.rows().div_ceil(LANES), columns.len());
+        let mut copy = Self { bytes: vec![[0; LANES]; stride * len], columns: vec![Facts::default(); len] };
+        let parts = copy.bytes.par_chunks_mut(stride * TOGETHER).zip(copy.columns.par_chunks_mut(TOGETHER));
+        parts.enumerate().for_each(|(k, (bytes, facts))| {
+            let first = k * TOGETHER;
+            let (mut bytes, mut facts) = (bytes.chunks_exact_mut(stride), facts.iter_mut());
+            columns.visit(first..first + facts.len(), &mut |_, column| {
+                let (Some(bytes), Some(facts)) = (bytes.next(), facts.next()) else { return };
+                *facts = match column.full() {
+                    Some(ValuesView::F32(x)) => Facts::copy(x, bytes.as_flattened_mut()),
+                    Some(ValuesView::F64(x)) => Facts::copy(x, bytes.as_flattened_mut()),
+                    _ => Facts::NONE,
+                };
+            });
+        });
+        copy
+    }
+
+    fn column(&self, position: usize) -> &[[u8; LANES]] {
+        let stride = self.bytes.len() / self.columns.len();
+        &self.bytes[position * stride..(position + 1) * stride]
+    }
+
+    fn dots(&self, range: Range<usize>, v: &Rounded, sums: &mut [f64], errors: &mut [f64]) {
+        for (k, first) in range.clone().enumerate().step_by(4) {
+            // Where there are fewer than four, the last is summed again.
+            let four = std::array::from_fn(|c| self.column((first + c).min(range.end - 1)));
+            let mut whole = [[0; 2]; 4];
+            add_bytes(four, &v.digits, &mut whole);
+            let each = sums[k..].iter_mut().zip(&mut errors[k..]).zip(&self.columns[first..]);
+            for (((sum, error), facts), whole) in each.zip(whole) {
+                *sum = facts.low * v.sum + facts.step * (v.worth(whole) + MIDDLE * v.lost);
+                *error = v.error(facts.spread, facts.unknown, facts.largest);
+            }
+        }
+    }
+}
+
+impl Facts {
+    /// The bytes tell nothing: whatever they add up to, it may be off by any number.
+    const NONE: Self = Self { low: 0.0, step: 0.0, unknown: f64::NAN, spread: 0.0, largest: 0.0 };
+
+    /// Fills the bytes of a column.
+    fn copy<T: Number>(x: &[T], bytes: &mut [u8]) -> Self {
+        let largest = kernels::largest(x);
+        let [low, high] = ends(x);
+        let step = (high - low) / 255.0;
+        // Values that are not numbers, and those so large or so near each other that steps cannot be computed with.
+        let sound = largest.is_finite() && step.is_finite() && (step > 1e-280 || high == low);
+        if !sound {
+            return Self::NONE;
+        }
+        let up = if step > 0.0 { 1.0 / step } else { 0.0 };
+        let [unknown, spread] = fill(x, low, up, bytes);
+        let unknown = (unknown.sqrt() + 1e-12 * (x.len() as f64).sqrt()) * step * SLACK;
+        Self { low, step, unknown, spread: spread.sqrt() * step * SLACK, largest }
+    }
+}
+
+/// The smallest and the largest value.
+#[multiversion(targets("x86_64+avx2"))]
+fn ends<T: Number>(x: &[T]) -> [f64; 2] {
+    let (chunks, rest) = x.as_chunks::<{ kernels::LANES }>();
+    let (mut low, mut high) = ([f64::INFINITY; kernels::LANES], [f64::NEG_INFINITY; kernels::LANES]);
+    let less = |a: f64, b: f64| if a < b { a } else { b };
+    let more = |a: f64, b: f64| if a > b { a } else { b };
+    for x in chunks {
+        low = std::array::from_fn(|l| less(x[l].wide(), low[l]));
+        high = std::array::from_fn(|l| more(x[l].wide(), high[l]));
+    }
+    let rest = || rest.iter().map(|x| x.wide());
+    [
+        low.into_iter().chain(rest()).fold(f64::INFINITY, less),
+        high.into_iter().chain(rest()).fold(f64::NEG_INFINITY, more),
+    ]
+}
+
+/// Fills the bytes of values with the nearest of `(x - low) * up`, and adds up the squares of what is lost of that, and those of the
+/// bytes beside their middle.
+#[multiversion(targets("x86_64+avx2"))]
+fn fill<T: Number>(x: &[T], low: f64, up: f64, bytes: &mut [u8]) -> [f64; 2] {
+    const LANES: usize = kernels::LANES;
+    let one = |x: T| {
+        let exact = (x.wide() - low) * up;
+        // From 0 to 255, or a little beyond: turning it into a whole number takes off what is behind the point.
+        let byte = (exact + 0.5) as i32;
+        let told = f64::from(byte);
+        (byte as u8, exact - told, told - MIDDLE)
+    };
+    let (mut lost, mut told) = ([0.0; LANES], [0.0; LANES]);
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for (x, place) in chunks.iter().zip(bytes.as_chunks_mut::<LANES>().0) {
+        for l in 0..LANES {
+            let (byte, off, on) = one(x[l]);
+            place[l] = byte;
+            lost[l] += off * off;
+            told[l] += on * on;
+        }
+    }
+    for (k, x) in rest.iter().enumerate() {
+        let (byte, off, on) = one(*x);
+        bytes[chunks.len() * LANES + k] = byte;
+        lost[0] += off * off;
+        told[0] += on * on;
+    }
+    [lost.iter().sum(), told.iter().sum()]
+}
+
+/// Bytes of memory that the system could give, where it tells.
+fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}

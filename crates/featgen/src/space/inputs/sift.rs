@@ -1,0 +1,260 @@
+//! The best of all columns, most of which are looked at only roughly.
+//!
+//! A storage may have sums that cost little, and know how far off they are: [`Columns::rough_dots`](crate::data::Columns::rough_dots).
+//! Then so are the scores that are made of them. No column can be among the B best whose score is surely below what B others surely
+//! reach. The few that may be have their exact scores computed, and compete by those: what is found is what exact scores of all columns
+//! would find, to the bit.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::{Inputs, both};
+use crate::data::Outputs;
+use crate::error::Result;
+use crate::space::ask::{Gain, Residuals, Sums};
+use crate::space::topb::{Tops, Wanted};
+
+/// It is not worth it where more than one of so many columns is wanted.
+const FEW: usize = 8;
+
+/// Where more than one of so many columns is left for an exact look, the rough one was in vain; after so many of these there are no
+/// more.
+const MANY_LEFT: usize = 3;
+const PATIENCE: usize = 2;
+
+/// How the columns of a space are sifted, from search to search.
+pub(in crate::space) struct Sieve {
+    /// Bytes that rough scores may take.
+    pub(in crate::space) room: u64,
+    /// How often it was in vain.
+    in_vain: AtomicUsize,
+}
+
+impl Default for Sieve {
+    fn default() -> Self {
+        Self { room: u64::MAX, in_vain: AtomicUsize::new(0) }
+    }
+}
+
+/// What covers the rounding of scores, gains and bounds once sums are known.
+const SLACK: f64 = 1e-12;
+
+/// What a score or a gain is at least and at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Between {
+    least: f64,
+    most: f64,
+}
+
+/// What the score and the gain of a column are at most. Not a number where nothing is known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Most {
+    score: f64,
+    gain: f64,
+}
+
+impl Inputs<'_> {
+    /// The best columns by score, of all and of those that are not taken.
+    pub(in crate::space) fn best_by_score(
+        &self,
+        v: Residuals<'_>,
+        wanted: Wanted,
+        taken: &[usize],
+        sieve: &Sieve,
+    ) -> Result<Tops<usize>> {
+        let best_of = |range: Range<usize>, lengths: &[f64]| {
+            let mut tops = Tops::new(wanted);
+            range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, taken));
+            tops
+        };
+        if !(self.is_worth_sifting(wanted, sieve) && self.columns.has_rough(sieve.room)) {
+            return Ok(self.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)));
+        }
+        let laid = Outputs::new(v.v, v.rows);
+        let rough = |range: Range<usize>, tops: &mut Tops<usize>| {
+            let mut out = vec![0.0; 2 * v.outputs * range.len()];
+            self.columns.rough_dots(range.clone(), &laid, &mut out);
+            self.weigh(&range, &mut out, 1);
+            let rough = Rough::new(&out, range.len());
+            let offer = |(j, position)| {
+                let score = Between::length((0..v.outputs).map(|k| rough.at(k, j)));
+                tops.offer(score.least, position, taken);
+                Most { score: score.most, gain: 0.0 }
+            };
+            range.enumerate().map(offer).collect()
+        };
+        let may_win = |most: &Most, tops: &Tops<usize>| !is_below(most.score, tops.threshold());
+        let exact = |range: Range<usize>| {
+            self.with_sums(range.clone(), v.outputs, &laid, None, |sums| {
+                self.check(range.start, sums, range.len())?;
+                Ok(best_of(range.clone(), &Sums::new(sums, range.len()).lengths()))
+            })?
+        };
+        self.sift(sieve, wanted, rough, may_win, exact)
+    }
+
+    /// The best of all columns by score, and of those that are not taken by gain.
+    pub(in crate::space) fn best_by_gain(
+        &self,
+        v: Residuals<'_>,
+        gain: &Gain<'_>,
+        wanted: Wanted,
+        taken: &[usize],
+        sieve: &Sieve,
+    ) -> Result<Tops<usize>> {
+        let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
+            let mut tops = Tops::new(wanted);
+            for ((position, length), &gain) in range.zip(lengths).zip(gains) {
+                tops.offer_both(length.abs(), gain, position, taken);
+            }
+            tops
+        };
+        let has_rough = || self.columns.has_rough_gains() && self.columns.has_rough(sieve.room);
+        if !(self.is_worth_sifting(wanted, sieve) && has_rough()) {
+            return Ok(self.gains(v, gain, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)));
+        }
+        let (outputs, both, totals) = (v.outputs, both(v, gain), gain.totals(v.rows));
+        let laid = Outputs::new(&both, v.rows);
+        let rough = |range: Range<usize>, tops: &mut Tops<usize>| {
+            let mut out = vec![0.0; 6 * outputs * range.len()];
+            self.columns.rough_gain_dots(range.clone(), &laid, &mut out);
+            // Of sums and of errors alike, those with squares come last.
+            for half in out.chunks_mut(3 * outputs * range.len()) {
+                let (dots, squares) = half.split_at_mut(2 * outputs * range.len());
+                self.weigh(&range, dots, 1);
+                self.weigh(&range, squares, 2);
+            }
+            let rough = Rough::new(&out, range.len());
+            let offer = |(j, position)| {
+                let score = Between::length((0..outputs).map(|k| rough.at(k, j)));
+                let sums =
+                    |k: usize| [rough.at(k, j), rough.at(outputs + k, j), rough.at(2 * outputs + k, j)];
+                let gain = Between::gain(gain, (0..outputs).map(|k| (sums(k), totals[k])));
+                tops.offer_both(score.least, gain.least, position, taken);
+                Most { score: score.most, gain: gain.most }
+            };
+            range.enumerate().map(offer).collect()
+        };
+        let may_win = |most: &Most, tops: &Tops<usize>| {
+            let no_best = is_below(most.score, tops.best.threshold());
+            !(no_best && is_below(most.gain, tops.fresh.threshold()))
+        };
+        let exact = |range: Range<usize>| {
+            self.go_on()?;
+            let mut sums = vec![0.0; 3 * outputs * range.len()];
+            self.columns.gain_dots(range.clone(), &laid, &mut sums);
+            let gains = self.gains_of(&range, &mut sums, gain, &totals)?;
+            let lengths = Sums::new(&sums[..outputs * range.len()], range.len()).lengths();
+            Ok(best_of(range.clone(), &lengths, &gains))
+        };
+        self.sift(sieve, wanted, rough, may_win, exact)
+    }
+
+    /// Bytes of what is known of all columns after a rough look.
+    pub(in crate::space) fn sift_bytes(&self) -> u64 {
+        let rough = self.columns.rough_bytes() > 0 || self.columns.has_rough(0);
+        if rough { (self.columns.len() * size_of::<Most>()) as u64 } else { 0 }
+    }
+
+    fn is_worth_sifting(&self, wanted: Wanted, sieve: &Sieve) -> bool {
+        let many = wanted.best.saturating_add(wanted.fresh).saturating_mul(FEW);
+        let hopeless = sieve.in_vain.load(Ordering::Relaxed) >= PATIENCE;
+        !hopeless && many <= self.columns.len() && self.columns.by_blocks().is_none()
+    }
+
+    /// The best of all columns. `rough` offers what the columns of a range are worth at least, and tells what at most; those that
+    /// `may_win` against what is known then are offered once more by `exact`.
+    fn sift(
+        &self,
+        sieve: &Sieve,
+        wanted: Wanted,
+        rough: impl Fn(Range<usize>, &mut Tops<usize>) -> Vec<Most> + Sync,
+        may_win: impl Fn(&Most, &Tops<usize>) -> bool + Sync,
+        exact: impl Fn(Range<usize>) -> Result<Tops<usize>> + Sync + Send,
+    ) -> Result<Tops<usize>> {
+        let (len, batch) = (self.columns.len(), self.columns.batch());
+        let mut most = vec![Most::default(); len];
+        let one = |(k, most): (usize, &mut [Most])| {
+            self.go_on()?;
+            let mut tops = Tops::new(wanted);
+            most.copy_from_slice(&rough(k * batch..k * batch + most.len(), &mut tops));
+            Ok(tops)
+        };
+        let all = most.par_chunks_mut(batch).enumerate().map(one);
+        let known = all.try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))?;
+        let left = runs((0..len).filter(|&position| may_win(&most[position], &known)), batch);
+        if left.iter().map(Range::len).sum::<usize>() > len / MANY_LEFT {
+            sieve.in_vain.fetch_add(1, Ordering::Relaxed);
+        }
+        left.into_par_iter().map(exact).try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))
+    }
+}
+
+/// Whether a number that may not be one is surely below another.
+fn is_below(most: f64, other: f64) -> bool {
+    most < other
+}
+
+/// Positions, which increase, as ranges of at most so many neighbours.
+fn runs(positions: impl Iterator<Item = usize>, most: usize) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for position in positions {
+        match runs.last_mut().filter(|run| run.end == position && run.len() < most) {
+            Some(run) => run.end += 1,
+            None => runs.push(position..position + 1),
+        }
+    }
+    runs
+}
+
+/// Rough sums over some columns: for one vector after the other, and then how far they are off.
+struct Rough<'o> {
+    sums: &'o [f64],
+    errors: &'o [f64],
+    columns: usize,
+}
+
+impl<'o> Rough<'o> {
+    fn new(out: &'o [f64], columns: usize) -> Self {
+        let (sums, errors) = out.split_at(out.len() / 2);
+        Self { sums, errors, columns }
+    }
+
+    /// Between which sizes the sum of a column with a vector is.
+    fn at(&self, vector: usize, column: usize) -> Between {
+        let (sum, error) =
+            (self.sums[vector * self.columns + column], self.errors[vector * self.columns + column]);
+        // Not a number if one of them is not: `max` would hide that.
+        let least = if sum.abs() > error { sum.abs() - error } else { 0.0 };
+        Between { least, most: sum.abs() + error }
+    }
+}
+
+impl Between {
+    /// The length of a vector of numbers whose sizes are between these.
+    fn length(sizes: impl Iterator<Item = Self> + Clone) -> Self {
+        let length = |size: fn(Self) -> f64| crate::space::ask::length(sizes.clone().map(size));
+        Self {
+            least: length(|size| size.least) * (1.0 - SLACK),
+            most: length(|size| size.most) * (1.0 + SLACK),
+        }
+    }
+
+    /// The gain of a feature whose sums, as [`Gain::of`] takes them, have sizes between these.
+    fn gain(gain: &Gain<'_>, sums: impl Iterator<Item = ([Self; 3], f64)>) -> Self {
+        let mut between = Self { least: 0.0, most: 0.0 };
+        for ([c, first, second], total) in sums {
+            let lost = |first: f64| if gain.intercept && total > 0.0 { first * first / total } else { 0.0 };
+            // What is left of a difference may be little beside what its rounding is in proportion to.
+            let rounding = SLACK * (second.most + lost(first.most));
+            let low = (second.least - lost(first.most) - rounding).max(0.0);
+            let high = second.most - lost(first.least) + rounding;
+            let high = if high.is_nan() { f64::INFINITY } else { high.max(0.0) };
+            between.least += c.least * c.least / (1.0 + high);
+            between.most += c.most * c.most / (1.0 + low);
+        }
+        Self { least: between.least * (1.0 - SLACK), most: between.most * (1.0 + SLACK) }
+    }
+}

@@ -1,0 +1,260 @@
+//! A rough look at all columns and an exact one at few finds what an exact look at all finds, to the bit: in every storage that has
+//! rough sums, whatever the values.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use featgen::data::store::{Conversion, Store, StoreBuilder};
+use featgen::data::{
+    Column, ColumnView, Columns, Dense, Except, Genotypes, Joined, Labels, Layout, Names, Outputs,
+};
+use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Fresh, Gain, Inputs, Scale, Scaling, WorstCase};
+use featgen::{Context, LinearSpace};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+/// A storage without its rough sums.
+struct Exactly<'a>(&'a dyn Columns);
+
+impl Columns for Exactly<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn dimension(&self) -> u64 {
+        self.0.dimension()
+    }
+
+    fn nonzeros(&self) -> u64 {
+        self.0.nonzeros()
+    }
+
+    fn id(&self, position: usize) -> u64 {
+        self.0.id(position)
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        self.0.position(id)
+    }
+
+    fn batch(&self) -> usize {
+        self.0.batch()
+    }
+
+    fn dots(&self, range: Range<usize>, v: &[f64], out: &mut [f64]) {
+        self.0.dots(range, v, out);
+    }
+
+    fn dots_with(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        self.0.dots_with(range, v, out);
+    }
+
+    fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        self.0.gain_dots(range, both, out);
+    }
+
+    fn gather(&self, positions: &[usize]) -> Vec<Column> {
+        self.0.gather(positions)
+    }
+
+    fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
+        self.0.visit(range, each);
+    }
+}
+
+/// Rows and columns for which dense storage has a copy made.
+const ROWS: usize = 147;
+const COLUMNS: usize = 28_600;
+
+/// What columns are like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Normal,
+    /// Small whole numbers: many sums are equal.
+    Tied,
+    /// Of all sizes, some constant, some with a value far from all others, many equal to another one.
+    Odd,
+}
+
+fn values(kind: Kind, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    let mut values: Vec<f32> = Vec::with_capacity(ROWS * COLUMNS);
+    for j in 0..COLUMNS {
+        let begin = values.len();
+        match kind {
+            Kind::Tied => values.extend((0..ROWS).map(|_| (rng.next_u32() % 3) as f32)),
+            Kind::Odd if j > 0 && j % 3 == 0 => values.extend_from_within(begin - ROWS..),
+            _ => values.extend((0..ROWS).map(|_| rng.sample::<f32, _>(StandardNormal))),
+        }
+        let column = &mut values[begin..];
+        match j % 11 {
+            _ if kind != Kind::Odd => {}
+            1 => column.fill(7.0),
+            2 => column.fill(0.0),
+            4 => column.iter_mut().for_each(|x| *x *= 1e30),
+            5 => column.iter_mut().for_each(|x| *x *= 1e-42),
+            7 => column[j % ROWS] = 1e6,
+            8 => column.iter_mut().for_each(|x| *x += 1e4),
+            10 => column.iter_mut().for_each(|x| *x = if *x > 1.0 { 1.0 } else { 0.0 }),
+            _ => {}
+        }
+    }
+    values
+}
+
+fn store_of(values: &[f32]) -> Store {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.store");
+    let options = Conversion { memory: 1 << 28, shards: Some(3) };
+    let mut builder = StoreBuilder::create(&path, options).unwrap();
+    builder.dense_rows(&Dense::new(values, ROWS, COLUMNS, Layout::ColumnMajor).unwrap()).unwrap();
+    builder.finish(&Labels::default(), &Names::default()).unwrap();
+    Store::open(&path).unwrap()
+}
+
+fn genotypes(people: usize, variants: usize, rng: &mut ChaCha8Rng) -> Genotypes<Vec<u8>> {
+    let stride = people.div_ceil(4);
+    let mut bytes = vec![0; stride * variants];
+    for (j, column) in bytes.chunks_exact_mut(stride).enumerate() {
+        // Codes are drawn from lists: common and rare alleles, with many missing, a few, or none.
+        let lists: [&[u8]; 4] =
+            [&[0, 2, 3], &[3, 3, 3, 3, 3, 3, 2, 1], &[0, 0, 2, 1, 3, 3], &[2, 2, 2, 2, 2, 2, 2, 2, 3, 0]];
+        let list = lists[j % 4];
+        column.iter_mut().for_each(|byte| {
+            *byte = (0..4).fold(0, |byte, k| byte | list[rng.next_u32() as usize % list.len()] << (2 * k));
+        });
+    }
+    // Some twice.
+    bytes.copy_within(0..stride * 5, stride * 40);
+    let kept = (0..people as u32).filter(|i| i % 13 != 5).collect();
+    Genotypes::new(bytes, people, variants, Some(kept), None).unwrap()
+}
+
+/// How columns are weighed.
+const ALL: [Option<Scaling>; 3] = [None, Some(Scaling::Auto), Some(Scaling::Max)];
+
+fn bits(found: &WorstCase) -> Vec<(u64, Candidate)> {
+    let both = found.best.iter().chain(&found.fresh);
+    both.map(|scored| (scored.score.to_bits(), scored.item.clone())).collect()
+}
+
+/// Asks the same of a storage with and without its rough sums.
+fn same_answers(columns: &dyn Columns, scalings: &[Option<Scaling>], what: &str) {
+    let mut rng = ChaCha8Rng::seed_from_u64(99);
+    let rows = columns.rows();
+    let v: Vec<f64> = (0..2 * rows).map(|_| rng.sample(StandardNormal)).collect();
+    // As after a hinge: many are 0, and few say much.
+    let uneven: Vec<f64> = v.iter().map(|v| v.powi(3).max(0.0)).collect();
+    let curvature: Vec<f64> = (0..2 * rows).map(|_| rng.random_range(0.0..0.3)).collect();
+    let taken: HashSet<Candidate> =
+        (0..40).map(|k| Candidate::Feature(Feature::input(columns.id(k * 7)))).collect();
+    // Often enough that a copy is made where there is none yet.
+    assert!((0..9).any(|_| columns.has_rough(u64::MAX)), "{what}: there are rough sums");
+    for &scaling in scalings {
+        let exactly = Exactly(columns);
+        let scale = scaling.map(|scaling| Scale::new(scaling, &Inputs::over(&exactly), None).unwrap());
+        let space_of = |columns| {
+            let inputs = Inputs::over(columns);
+            LinearSpace::from(scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale)))
+        };
+        let exact = space_of(&exactly);
+        for (v, outputs) in [(&v[..rows], 1), (&uneven[..rows], 1), (&v[..], 2)] {
+            for budget in [1, 20] {
+                let ask = Ask::many(v, outputs, budget, &taken);
+                let top = exact.worst_case(&ask).unwrap().best.last().unwrap().score;
+                let curvature = (&curvature[..outputs * rows]).into();
+                let asks = [
+                    ask.clone(),
+                    ask.clone().with_fresh(Fresh { most: 3, above: top * 0.999 }),
+                    ask.clone().with_fresh(Fresh { most: 0, above: 0.0 }),
+                    ask.by_gain(Gain { curvature, intercept: true, wanted: budget }),
+                ];
+                for (k, ask) in asks.iter().enumerate() {
+                    let expected = bits(&exact.worst_case(ask).unwrap());
+                    for threads in [1, 3] {
+                        // A new space each time: it has not found out yet that it sifts in vain.
+                        let find = || bits(&space_of(columns).worst_case(ask).unwrap());
+                        let found = Context::new().threads(threads).run(find).unwrap();
+                        assert_eq!(found, expected, "{what}, {scaling:?}, {outputs}, {budget}, ask {k}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn of_dense_columns() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    for kind in [Kind::Normal, Kind::Tied, Kind::Odd] {
+        let narrow = values(kind, &mut rng);
+        let by_columns = Dense::new(&narrow[..], ROWS, COLUMNS, Layout::ColumnMajor).unwrap();
+        let scalings = if kind == Kind::Odd { &ALL[..] } else { &ALL[..1] };
+        same_answers(&by_columns, scalings, &format!("by columns, {kind:?}"));
+        if kind == Kind::Odd {
+            let wide: Vec<f64> = narrow.iter().map(|&x| f64::from(x).powi(3)).collect();
+            same_answers(
+                &Dense::new(wide, ROWS, COLUMNS, Layout::ColumnMajor).unwrap(),
+                &ALL[..1],
+                "64 bits",
+            );
+            same_answers(&store_of(&narrow), &ALL[1..2], "a store");
+            let some = Except::new(&by_columns, [0, 5, 6, 1000]);
+            same_answers(&some, &ALL[1..2], "without some");
+        }
+    }
+}
+
+#[test]
+fn of_genotypes() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    for (people, variants) in [(1001, 3000), (17_000, 500)] {
+        let alone = genotypes(people, variants, &mut rng);
+        same_answers(&alone, &ALL, &format!("{people} people"));
+        let rows = alone.rows();
+        let covariates: Vec<f64> = (0..2 * rows).map(|_| rng.sample(StandardNormal)).collect();
+        let covariates = Dense::new(covariates, rows, 2, Layout::ColumnMajor).unwrap();
+        let dimension = alone.dimension();
+        let joined = Joined::new(Box::new(alone), Box::new(covariates)).unwrap();
+        same_answers(&joined, &ALL[1..2], "with covariates");
+        same_answers(&Except::new(&joined, [3, dimension]), &ALL[1..2], "with covariates, without some");
+    }
+}
+
+/// A copy is made only where there is room, and only of data that are worth it.
+#[test]
+fn copies_have_limits() {
+    let asked = |columns: &dyn Columns, room: u64| (0..9).any(|_| columns.has_rough(room));
+    let values = vec![1f32; ROWS * COLUMNS];
+    let dense = |rows: usize, columns: usize| {
+        Dense::new(&values[..rows * columns], rows, columns, Layout::ColumnMajor).unwrap()
+    };
+    assert!(!asked(&dense(ROWS, 1000), u64::MAX), "too small");
+    assert!(!asked(&dense(100, 42_000), u64::MAX), "too few rows");
+    assert!(!asked(&dense(42_000, 100), u64::MAX), "too many rows");
+    let by_rows = Dense::new(&values[..], ROWS, COLUMNS, Layout::RowMajor).unwrap();
+    assert!(!asked(&by_rows, u64::MAX), "a column costs as much as all");
+    let columns = dense(ROWS, COLUMNS);
+    assert!(!asked(&columns, columns.rough_bytes() - 1), "no room");
+    assert!(columns.rough_bytes() < (4 * ROWS * COLUMNS) as u64 * 2 / 5);
+    assert!(asked(&columns, columns.rough_bytes()));
+}
+
+/// What is wrong with values is said in the same words.
+#[test]
+fn values_that_are_not_numbers_are_refused() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut values = values(Kind::Normal, &mut rng);
+    values[ROWS * 17_000 + 5] = f32::NAN;
+    let dense = Dense::new(values, ROWS, COLUMNS, Layout::ColumnMajor).unwrap();
+    assert!((0..9).any(|_| dense.has_rough(u64::MAX)));
+    let (v, none) = (vec![1.0; ROWS], HashSet::new());
+    let ask = Ask::one(&v, 5, &none);
+    let error = |columns: &dyn Columns| LinearSpace::over(columns).worst_case(&ask).unwrap_err().to_string();
+    assert_eq!(error(&dense), error(&Exactly(&dense)));
+    assert!(error(&dense).contains("row 6, feature 17001: NaN"), "{}", error(&dense));
+}
