@@ -2,6 +2,8 @@
 
     python bench/cluster.py             # measures: 20,000 x 200,000 sparse values, two workers of Dask
     python bench/cluster.py --spark     # the same with Spark, local[2]
+    python bench/cluster.py --speed 4   # one worker of one thread against two, on a store of so many gigabytes
+    python bench/cluster.py --products  # poly2 and products: one process, and two workers of Dask
     python bench/cluster.py --simulate  # the model of docs/cluster.md, with the constants there
 """
 
@@ -9,7 +11,9 @@ import argparse
 import math
 import os
 import resource
+import statistics
 import sys
+import tempfile
 import time
 
 #: Measured by this program, on two cores: seconds that the scheduler takes for a question with two shards, and for each task more.
@@ -100,6 +104,61 @@ def spark(X, y, plain):
     session.stop()
 
 
+def speed(gigabytes, folder):
+    """One worker of one thread against two, where scoring is most of it: seconds of the questions of a round, and in all."""
+    import numpy as np
+    from distributed import Client
+    from featgen import _featgen
+    from featgen.dask import DaskFGMClassifier, _Asking
+
+    n, path = 8192, os.path.join(folder, "speed.store")
+    m = int(gigabytes * 2**30 / 4 / n)
+    rng = np.random.default_rng(0)
+    maker = _featgen.Maker(path, 1 << 30)
+    y = np.zeros(n)
+    for first in range(0, n, 256):
+        block = rng.standard_normal((256, m), dtype=np.float32)
+        y[first : first + 256] = block[:, :40] @ np.linspace(-1, 1, 40)
+        maker.add(block, False)
+    maker.finish([], None, None, None)
+    asked, found = [], {1: [], 2: []}
+    timed(_Asking, "__call__", asked)
+    for workers in (1, 2) * 3:
+        with Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0"):
+            asked.clear()
+            DaskFGMClassifier(max_rounds=8, budget=10, tol=0.0, C=1.0, n_jobs=1).fit(path, (y > 0).astype(int))
+            # Those that send residuals are about all columns.
+            found[workers].append(statistics.median(ask[2] for ask in asked if ask[0] > 8 * n))
+            print(f"{workers} workers: {found[workers][-1]:.3f} s for a question about all columns", flush=True)
+    os.remove(path)
+    print(f"two workers are {min(found[1]) / min(found[2]):.2f} times as fast as one")
+
+
+def products():
+    """Products of zeros and ones: one process, and two workers of Dask, with what is sent."""
+    import dask.array as da
+    import featgen.dask
+    from dask import delayed
+    from distributed import Client
+    from featgen import FGMClassifier, Products
+
+    asked = []
+    timed(featgen.dask._Asking, "__call__", asked)
+    X, y = data(n=5_000, m=20_000, per_row=50)
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0"):
+        blocks = [X[first : first + 1000] for first in range(0, X.shape[0], 1000)]
+        parts = [da.from_delayed(delayed(b), b.shape, b.dtype, meta=b[:0]) for b in blocks]
+        for space in ("poly2", Products(degree=3, min_support=5)):
+            run = {"max_rounds": 5, "budget": 10, "tol": 0.0, "C": 1.0, "space": space}
+            start = time.perf_counter()
+            plain = FGMClassifier(**run, n_jobs=1).fit(X.tocsc(), y)
+            print(f"{space}: one process of one thread {time.perf_counter() - start:.2f} s for {plain.n_iter_} rounds")
+            asked.clear()
+            start = time.perf_counter()
+            model = featgen.dask.DaskFGMClassifier(**run).fit(da.concatenate(parts), y)
+            show(asked, model, plain, time.perf_counter() - start)
+
+
 def round_seconds(n, nonzeros, machines, outputs=1):
     """Bytes and seconds of a round by gain: residuals and curvature to every machine, from one to two others at a time."""
     sent = 2 * 8 * n * outputs
@@ -122,9 +181,16 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spark", action="store_true")
     parser.add_argument("--simulate", action="store_true")
+    parser.add_argument("--products", action="store_true")
+    parser.add_argument("--speed", type=float, metavar="GIGABYTES")
+    parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the store of --speed is made")
     options = parser.parse_args()
     if options.simulate:
         simulate()
+    elif options.speed:
+        speed(options.speed, options.folder)
+    elif options.products:
+        products()
     else:
         from featgen import FGMClassifier
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,6 +13,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _featgen, _input
+
+#: What to do with a table that is more than numbers.
+ADVICE = (
+    "make a store of the table, which knows categories and gaps (featgen.convert), and give its path, "
+    "or make numbers of it first"
+)
+
+
+@contextmanager
+def telling_what_to_do() -> Iterator[None]:
+    """Adds to errors about values that are missing what can be done about them."""
+    try:
+        yield
+    except ValueError as error:
+        if "NaN is not a finite number" not in str(error):
+            raise
+        raise ValueError(f"{error}: data in shards must not have gaps; {ADVICE}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +137,7 @@ def value_type(dtypes: Sequence[Any], names: Sequence[str] | None = None) -> np.
     for at, dtype in enumerate(dtypes):
         if not isinstance(dtype, np.dtype) or dtype.kind not in "biuf":
             column = "X" if names is None else f"the column {names[at]!r}"
-            raise ValueError(
-                f"{column} is of type {dtype}: data in shards must be numbers; "
-                "make numbers of categories and texts first"
-            )
+            raise ValueError(f"{column} is of type {dtype}: data in shards must be numbers; {ADVICE}")
     found = np.result_type(*dtypes) if len(dtypes) else np.dtype(np.float64)
     return found if found in (np.float32, np.float64) else np.dtype(np.float64)
 

@@ -28,15 +28,25 @@ import distributed
 import numpy as np
 from dask import delayed, is_dask_collection
 
+from ._checks import level
 from ._machine import Machine
-from ._shards import Shard, Sharded, StoreShard, cut, joined, ranges, value_type
+from ._progress import loading
+from ._shards import Shard, Sharded, StoreShard, cut, joined, ranges, telling_what_to_do, value_type
 from ._store import Store
 from .estimators import FGMClassifier, FGMRegressor, FGMSurvival
+from .validated import FGMClassifierCV, FGMRegressorCV, FGMSurvivalCV
 
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["DaskFGMClassifier", "DaskFGMRegressor", "DaskFGMSurvival"]
+__all__ = [
+    "DaskFGMClassifier",
+    "DaskFGMClassifierCV",
+    "DaskFGMRegressor",
+    "DaskFGMRegressorCV",
+    "DaskFGMSurvival",
+    "DaskFGMSurvivalCV",
+]
 
 #: How often the scheduler has a task done again that raised an exception.
 _RETRIES = 2
@@ -62,7 +72,9 @@ class _OnDask(Machine):
     def client(self, client: Any) -> None:
         self._client = client
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, groups: Any = None
+    ) -> Self:
         """Select features and fit them, with the columns of X in shards on the workers.
 
         Parameters
@@ -77,6 +89,8 @@ class _OnDask(Machine):
             How much each sample counts.
         offset : dask array, dask series or array-like of shape (n_samples,), default=None
             A number that is added to the decision value of each sample.
+        groups : dask array, dask series or array-like of shape (n_samples,), default=None
+            Only of estimators that cross-validate: which samples belong together.
 
         Returns
         -------
@@ -88,6 +102,7 @@ class _OnDask(Machine):
         if client.asynchronous:
             raise ValueError("client: an asynchronous client cannot be waited for; give one that is not")
         y, sample_weight, offset = (_local(client, given) for given in (y, sample_weight, offset))
+        more = {} if groups is None else {"groups": _local(client, groups)}
         client.wait_for_workers(1)
         if isinstance(X, (str, PathLike)):
             store = Store(X)
@@ -98,10 +113,12 @@ class _OnDask(Machine):
         # Tasks whose results stay where they are; should they be lost with a worker, the scheduler has them done again.
         shards = client.compute(parts, retries=_RETRIES)
         try:
+            with loading(level("verbose", self.verbose), len(shards)):
+                distributed.wait(shards)
             shape = (0 if y is None else len(y), data.shape[1])
-            return self._fit(
-                replace(data, ask=_Asking(client, shards), shape=shape), y, sample_weight, offset
-            )
+            data = replace(data, ask=_Asking(client, shards), shape=shape)
+            with telling_what_to_do():
+                return super().fit(data, y, sample_weight, offset, **more)
         finally:
             client.cancel(shards, force=True)
 
@@ -129,6 +146,18 @@ class DaskFGMRegressor(_OnDask, FGMRegressor):
 
 class DaskFGMSurvival(_OnDask, FGMSurvival):
     __doc__ = _ABOUT.format(plain="FGMSurvival")
+
+
+class DaskFGMClassifierCV(_OnDask, FGMClassifierCV):
+    __doc__ = _ABOUT.format(plain="FGMClassifierCV")
+
+
+class DaskFGMRegressorCV(_OnDask, FGMRegressorCV):
+    __doc__ = _ABOUT.format(plain="FGMRegressorCV")
+
+
+class DaskFGMSurvivalCV(_OnDask, FGMSurvivalCV):
+    __doc__ = _ABOUT.format(plain="FGMSurvivalCV")
 
 
 def _local(client: Any, given: Any) -> Any:

@@ -54,15 +54,21 @@ from pyspark.sql.types import ArrayType, DoubleType, NumericType, StringType
 from pyspark.sql.utils import is_remote
 
 from . import _files, _spark
+from ._checks import level
 from ._machine import Machine
-from ._shards import Sharded, ranges
+from ._progress import loading
+from ._shards import Sharded, ranges, telling_what_to_do
 from .estimators import FGMClassifier, FGMRegressor, FGMSurvival
+from .validated import FGMClassifierCV, FGMRegressorCV, FGMSurvivalCV
 
 __all__ = [
     "SparkFGMClassifier",
+    "SparkFGMClassifierCV",
     "SparkFGMModel",
     "SparkFGMRegressor",
+    "SparkFGMRegressorCV",
     "SparkFGMSurvival",
+    "SparkFGMSurvivalCV",
 ]
 
 #: How often shards are loaded again that are not where they were.
@@ -148,9 +154,9 @@ class _SparkFGM(_Columns, Estimator, DefaultParamsReadable, DefaultParamsWritabl
 
     def _fit(self, dataset: Any) -> SparkFGMModel:
         plain = self._plain(**{name: self.getOrDefault(name) for name in _parameters(self._plain)})
-        with _Loaded(dataset, self) as loaded:
+        with _Loaded(dataset, self) as loaded, telling_what_to_do():
             y, weights = loaded.labels
-            plain._fit(loaded.data, self._labels(y), weights, None)
+            plain.fit(loaded.data, self._labels(y), weights, None)
         return self._copyValues(SparkFGMModel(plain))
 
     def _labels(self, y: Any) -> Any:
@@ -204,6 +210,33 @@ class SparkFGMSurvival(_SparkFGM):
     _plain = FGMSurvival
 
 
+class SparkFGMClassifierCV(SparkFGMClassifier):
+    """:class:`featgen.FGMClassifierCV` as an estimator of ``pyspark.ml``. The same shards answer for all folds.
+
+    Columns are as in :class:`SparkFGMClassifier`, all other parameters those of :class:`featgen.FGMClassifierCV`.
+    """
+
+    _plain = FGMClassifierCV
+
+
+class SparkFGMRegressorCV(_SparkFGM):
+    """:class:`featgen.FGMRegressorCV` as an estimator of ``pyspark.ml``.
+
+    Columns are as in :class:`SparkFGMClassifier`, all other parameters those of :class:`featgen.FGMRegressorCV`.
+    """
+
+    _plain = FGMRegressorCV
+
+
+class SparkFGMSurvivalCV(_SparkFGM):
+    """:class:`featgen.FGMSurvivalCV` as an estimator of ``pyspark.ml``.
+
+    Columns are as in :class:`SparkFGMSurvival`, all other parameters those of :class:`featgen.FGMSurvivalCV`.
+    """
+
+    _plain = FGMSurvivalCV
+
+
 # Loading
 
 
@@ -233,7 +266,8 @@ class _Loaded:
         made = partial(_spark.made_shard, folder, self._cuts, None if sparse else width, threads)
         self._shards = shuffled.mapPartitionsWithIndex(made).persist(StorageLevel.MEMORY_AND_DISK)
         self._rows: Any = None
-        found = self._context.runJob(shuffled, _spark.ordered, [count])
+        with loading(level("verbose", columns.getOrDefault("verbose")), count):
+            found = self._context.runJob(shuffled, _spark.ordered, [count])
         self._rows, self.labels = _together(found)
         self.data = Sharded(self._ask, (len(self.labels[0]), width), names)
 
@@ -283,7 +317,8 @@ def _reader(dataset: Any, features: str | list[str]) -> tuple[Any, int, list[str
             kind = dataset.schema[name].dataType
             if not isinstance(kind, NumericType) and kind.typeName() != "boolean":
                 raise ValueError(
-                    f"the column {name!r} is of type {kind.simpleString()}: features must be numbers"
+                    f"the column {name!r} is of type {kind.simpleString()}: features must be numbers; index and "
+                    "encode categories first (StringIndexer, OneHotEncoder), and fill gaps (Imputer)"
                 )
         return partial(_spark.numbers, len(features)), len(features), list(features), False
     first = dataset.select(features).first()

@@ -4,26 +4,46 @@ import copy
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import planted
-from featgen import FGMClassifier, FGMRegressor, FGMSurvival, Groups, Tree, convert
+from featgen import (
+    FGMClassifier,
+    FGMClassifierCV,
+    FGMRegressor,
+    FGMSurvival,
+    FGMSurvivalCV,
+    Groups,
+    Products,
+    Tree,
+    convert,
+)
 from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 pytest.importorskip("dask.array", reason="dask is not installed")
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import distributed
 import pandas as pd
 from dask import delayed
 from distributed import Client, LocalCluster
-from featgen.dask import DaskFGMClassifier, DaskFGMRegressor, DaskFGMSurvival
+from featgen.dask import (
+    DaskFGMClassifier,
+    DaskFGMClassifierCV,
+    DaskFGMRegressor,
+    DaskFGMSurvival,
+    DaskFGMSurvivalCV,
+)
 
 
 def cluster(workers):
@@ -63,18 +83,28 @@ def in_blocks(X, rows):
 # The same model
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_the_model_is_the_same_on_any_number_of_workers(workers):
+def same_on(client):
     X, y = planted(n=120, m=50)
     S, t = sparse_data()
-    with cluster(workers) as local, Client(local) as client:
-        for chunks in [(120, 50), (31, 50), (120, 7), (50, 20)]:
-            model = DaskFGMClassifier(n_features=5)
-            model.client = client
-            model.fit(da.from_array(X, chunks=chunks), da.from_array(y, chunks=40))
-            assert bytes_of(model) == bytes_of(FGMClassifier(n_features=5).fit(X, y))
-        model = DaskFGMClassifier(n_features=4).fit(in_blocks(S, 70), t)
-        assert bytes_of(model) == bytes_of(FGMClassifier(n_features=4).fit(S, t))
+    for chunks in [(120, 50), (31, 50), (120, 7), (50, 20)]:
+        model = DaskFGMClassifier(n_features=5)
+        model.client = client
+        model.fit(da.from_array(X, chunks=chunks), da.from_array(y, chunks=40))
+        assert bytes_of(model) == bytes_of(FGMClassifier(n_features=5).fit(X, y))
+    model = DaskFGMClassifier(n_features=4)
+    model.client = client
+    model.fit(in_blocks(S, 70), t)
+    assert bytes_of(model) == bytes_of(FGMClassifier(n_features=4).fit(S, t))
+
+
+def test_the_model_is_the_same_on_any_number_of_workers(client):
+    same_on(client)
+    # Processes take seconds to start: the same cluster has first one worker, then four.
+    with cluster(1) as local, Client(local, set_as_default=False) as other:
+        same_on(other)
+        local.scale(4)
+        other.wait_for_workers(4)
+        same_on(other)
 
 
 def outcomes():
@@ -97,8 +127,13 @@ def outcomes():
         ("tree", DaskFGMRegressor, FGMRegressor, {"max_rounds": 3, "space": tree}, f, {}),
         ("gaussian", DaskFGMRegressor, FGMRegressor, {"n_features": 3, "space": "gaussian"}, f, {}),
         ("intersection", DaskFGMRegressor, FGMRegressor, {"max_rounds": 2, "space": "intersection"}, f, {}),
+        ("poly2", DaskFGMRegressor, FGMRegressor, {"n_features": 3, "space": "poly2"}, f, {}),
         ("offset", DaskFGMRegressor, FGMRegressor, {"n_features": 2, "scale": "std"}, f, {"offset": f / 2}),
         ("cox", DaskFGMSurvival, FGMSurvival, {"n_features": 2}, times, {}),
+        ("stability", DaskFGMClassifier, FGMClassifier, {"n_features": 2, "stability": 4}, f > 0, {}),
+        ("stand-ins", DaskFGMRegressor, FGMRegressor, {"n_features": 2, "stand_ins": 0.1}, f, {}),
+        ("folds", DaskFGMClassifierCV, FGMClassifierCV, {"n_features": 3, "cv": 3}, f > 0, {}),
+        ("times", DaskFGMSurvivalCV, FGMSurvivalCV, {"n_features": 2, "cv": 2, "keep": [4]}, times, {}),
     ]
 
 
@@ -113,6 +148,64 @@ def test_every_outcome_and_space(client, kind, on_dask, plain, parameters, y, mo
     assert bytes_of(model) == bytes_of(expected)
     assert isinstance(model, plain) and model.n_features_in_ == 30
     np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_products(client):
+    X, y = planted(n=120, m=40)
+    X = (X > 0.5).astype(float)
+    for space in (Products(degree=3), Products(degree=2, min_support=5, only=list(range(0, 40, 2))), "poly2"):
+        parameters = {"max_rounds": 2, "budget": 3, "space": space}
+        for data, plain in (
+            (da.from_array(X, chunks=(50, 40)), X),
+            (in_blocks(sp.csc_matrix(X), 50), sp.csc_matrix(X)),
+        ):
+            model = DaskFGMClassifier(**parameters).fit(data, y)
+            assert bytes_of(model) == bytes_of(FGMClassifier(**parameters).fit(plain, y))
+
+
+def test_folds_are_those_of_the_plain_estimator(client):
+    X, y = planted(n=90, m=30)
+    patients = np.arange(90) // 3
+    parameters = {"n_features": 4, "budget": 1, "cv": 3, "Cs": [0.01, 0.1], "scoring": "accuracy"}
+    model = DaskFGMClassifierCV(**parameters).fit(
+        da.from_array(X, chunks=(33, 30)), y, groups=da.from_array(patients)
+    )
+    expected = FGMClassifierCV(**parameters).fit(X, y, groups=patients)
+    assert bytes_of(model) == bytes_of(expected) and model.n_features_ == expected.n_features_
+    for name, values in expected.cv_results_.items():
+        np.testing.assert_array_equal(model.cv_results_[name], values)
+
+
+def test_tables_with_categories_and_gaps_as_stores(client, tmp_path):
+    rng = np.random.default_rng(5)
+    colour, size = rng.choice(["red", "green", "blue"], 120), rng.normal(size=120)
+    table = pd.DataFrame({"colour": colour, "size": size, "noise": rng.normal(size=120)})
+    table["bought"] = np.where((colour == "red") ^ (size > 0.7), "yes", "no")
+    table.loc[::7, "size"] = np.nan
+    table.to_csv(tmp_path / "table.csv", index=False)
+    store = convert(tmp_path / "table.csv", tmp_path / "table.store", label="bought")
+    model = DaskFGMClassifier(n_features=2).fit(tmp_path / "table.store")
+    expected = FGMClassifier(n_features=2).fit(store, store.y)
+    assert bytes_of(model) == bytes_of(expected)
+    with pytest.raises(ValueError, match=r"'colour' is of type .* make a store of the table"):
+        DaskFGMClassifier(n_features=2).fit(
+            dd.from_pandas(table[["colour", "size"]], npartitions=2), table["bought"]
+        )
+    gaps = dd.from_pandas(table[["noise", "size"]], npartitions=2)
+    with pytest.raises(ValueError, match=r"row 1, feature size: NaN .* must not have gaps; make a store"):
+        DaskFGMClassifier(n_features=2).fit(gaps, table["bought"])
+
+
+def test_progress_is_shown(client, capsys):
+    X, y = planted()
+    rounds = []
+    DaskFGMClassifier(n_features=3, budget=1, verbose=2, callback=rounds.append).fit(
+        da.from_array(X, chunks=40), y
+    )
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[0] == "loading 2 shards of columns" and shown[1].startswith("loaded in ")
+    assert len(rounds) == len(shown) - 2 and all(line.startswith("round ") for line in shown[2:])
 
 
 def test_dataframes_have_names_and_may_have_empty_partitions(client, cancer):
@@ -180,15 +273,16 @@ class Killing:
             self.killed.append(address)
 
 
-def test_workers_that_are_killed_are_replaced():
+def test_workers_that_are_killed_are_replaced(client):
     X, y = planted(n=150, m=60)
     S, t = sparse_data()
-    with cluster(2) as local, Client(local) as client:
-        for data, labels, plain in ((da.from_array(X, chunks=(50, 60)), y, X), (in_blocks(S, 50), t, S)):
-            killing = Killing(client, rounds=(2, 4))
-            model = DaskFGMClassifier(n_features=8, budget=1, callback=killing).fit(data, labels)
-            assert len(set(killing.killed)) == 2
-            assert bytes_of(model) == bytes_of(FGMClassifier(n_features=8, budget=1).fit(plain, labels))
+    dense, sparse = da.from_array(X, chunks=(50, 60)), in_blocks(S, 50)
+    for data, labels, plain, rounds in ((dense, y, X, (2, 4)), (sparse, t, S, (3,))):
+        killing = Killing(client, rounds)
+        model = DaskFGMClassifier(n_features=8, budget=1, callback=killing).fit(data, labels)
+        assert len(set(killing.killed)) == len(rounds)
+        assert bytes_of(model) == bytes_of(FGMClassifier(n_features=8, budget=1).fit(plain, labels))
+    client.wait_for_workers(2)
 
 
 def test_a_worker_may_join_or_be_slow(client):
@@ -222,11 +316,13 @@ def test_a_task_that_fails_ends_with_the_words_of_the_worker(client):
     assert not hasattr(model, "coef_")
 
 
-def test_what_a_worker_raises_in_a_round_is_raised_here(client, monkeypatch):
+def test_what_a_worker_raises_in_a_round_is_raised_here(client, monkeypatch, tmp_path):
     X, y = planted()
-    asked = []
+    asked, tries, workers = [], tmp_path / "tries", client.run(os.getpid)
 
-    def broken(shard, request):
+    def broken(shard, request, file=str(tries)):
+        with open(file, "a") as tried:
+            tried.write(f"{id(shard)}\n")
         raise MemoryError("no memory on this worker")
 
     def callback(round):
@@ -238,11 +334,16 @@ def test_what_a_worker_raises_in_a_round_is_raised_here(client, monkeypatch):
     with pytest.raises(MemoryError, match="no memory on this worker"):
         model.fit(da.from_array(X, chunks=40), y)
     assert asked == [1, 2] and not hasattr(model, "coef_")
+    # It was tried three times, in the workers that there were: none is lost, and none is added.
+    assert max(Counter(tries.read_text().split()).values()) == 3
+    assert client.run(os.getpid) == workers
 
 
-def test_a_task_that_kills_every_worker_ends(tmp_path):
+def test_a_task_that_kills_every_worker_ends():
     X, y = planted()
-    with cluster(1) as local, Client(local):
+    # Every worker that is killed takes seconds to be replaced.
+    few = dask.config.set({"distributed.scheduler.allowed-failures": 1})
+    with few, cluster(1) as local, Client(local):
         data = da.from_array(X, chunks=40).map_blocks(lambda block: os._exit(1), meta=X[:0])
         with pytest.raises(distributed.scheduler.KilledWorker, match="died while running it"):
             DaskFGMClassifier(n_features=3).fit(data, y)
@@ -254,8 +355,6 @@ def test_what_cannot_be_is_said(client):
         DaskFGMClassifier().fit(X, y)
     with pytest.raises(ValueError, match="labels must be given"):
         DaskFGMClassifier().fit(da.from_array(X), None)
-    with pytest.raises(ValueError, match="space: poly2 is not searched where columns are in shards"):
-        DaskFGMClassifier(space="poly2").fit(da.from_array(X), y)
     with pytest.raises(ValueError, match="ignore: only a frame has columns of kinds"):
         DaskFGMClassifier(ignore=["a"]).fit(da.from_array(X), y)
     words = dd.from_pandas(pd.DataFrame({"a": ["u", "v"] * 20, "b": range(40)}), npartitions=2)
@@ -290,6 +389,50 @@ def test_ctrl_c_leaves_what_was_reached_and_a_checkpoint_goes_on(client, tmp_pat
     assert min(seen) > 2
 
 
+#: A driver that dies in the fourth round.
+DRIVER = """
+import os, signal, sys
+import dask.array as da
+from conftest import planted
+from distributed import Client
+from featgen.dask import DaskFGMClassifier
+
+def die(round):
+    if round["round"] == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with Client(sys.argv[1]):
+    X, y = planted()
+    DaskFGMClassifier(n_features=8, budget=1, checkpoint=sys.argv[2], callback=die).fit(da.from_array(X, chunks=40), y)
+"""
+
+
+def test_a_driver_that_is_killed_goes_on_from_its_checkpoint(client, tmp_path):
+    X, y = planted()
+    file = tmp_path / "run.ckpt"
+    command = [sys.executable, "-c", DRIVER, client.scheduler.address, str(file)]
+    died = subprocess.run(command, cwd=os.path.dirname(__file__), capture_output=True, timeout=120)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    rounds = []
+    on = DaskFGMClassifier(
+        n_features=8, budget=1, checkpoint=file, callback=lambda r: rounds.append(r["round"])
+    )
+    on.fit(da.from_array(X, chunks=40), y)
+    assert bytes_of(on) == bytes_of(FGMClassifier(n_features=8, budget=1).fit(X, y))
+    assert min(rounds) >= 4
+    # Nor do the shards of the dead driver stay.
+    wait_for_nothing_held(client)
+
+
+def wait_for_nothing_held(client):
+    for _ in range(200):
+        held = [key for keys in client.has_what().values() for key in keys]
+        if not held:
+            break
+        time.sleep(0.1)
+    assert held == []
+
+
 def test_ctrl_c_while_workers_are_asked(client, monkeypatch):
     X, y = planted()
     gather = distributed.Client.gather
@@ -311,9 +454,4 @@ def test_ctrl_c_while_workers_are_asked(client, monkeypatch):
 def test_nothing_stays_on_the_workers(client):
     X, y = planted()
     DaskFGMClassifier(n_features=3).fit(da.from_array(X, chunks=40), y)
-    for _ in range(100):
-        held = [key for keys in client.has_what().values() for key in keys]
-        if not held:
-            break
-        time.sleep(0.1)
-    assert held == []
+    wait_for_nothing_held(client)

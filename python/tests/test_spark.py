@@ -3,6 +3,10 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 
 import featgen
 import numpy as np
@@ -10,13 +14,20 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import planted
-from featgen import FGMClassifier, FGMRegressor, FGMSurvival, Groups
+from featgen import FGMClassifier, FGMClassifierCV, FGMRegressor, FGMSurvival, Groups, Products
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
 
-from featgen.spark import SparkFGMClassifier, SparkFGMModel, SparkFGMRegressor, SparkFGMSurvival
+from featgen.spark import (
+    SparkFGMClassifier,
+    SparkFGMClassifierCV,
+    SparkFGMModel,
+    SparkFGMRegressor,
+    SparkFGMSurvival,
+)
+from pyspark.errors import PySparkException
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import BinaryClassificationEvaluator
 from pyspark.ml.feature import VectorAssembler
@@ -27,8 +38,9 @@ from pyspark.sql import SparkSession
 
 @pytest.fixture(scope="module")
 def spark():
+    # Without the second number, tasks are not done again on one machine, as they are on clusters.
     session = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master("local[2,4]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.host", "127.0.0.1")
@@ -106,6 +118,32 @@ def test_every_outcome(spark):
     found = model.transform(framed(spark, X, words)).toPandas()
     assert found["prediction"].tolist() == expected.predict(X).tolist()
     np.testing.assert_allclose(np.array(found["probability"].map(list).tolist()), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize("space", ["poly2", Products(degree=3)], ids=str)
+def test_products(spark, space):
+    X, y = planted(n=100, m=12, relevant=(1, 4, 6))
+    X = (X > 0).astype(float)
+    model = SparkFGMClassifier(**FEW, space=space, num_workers=2).fit(framed(spark, X, y.astype(float)))
+    assert bytes_of(model.estimator) == bytes_of(
+        FGMClassifier(**FEW, space=space).fit(np.asfortranarray(X), y)
+    )
+
+
+def test_folds(spark):
+    X, y = planted(n=80, m=10, relevant=(1, 4))
+    parameters = {"n_features": 2, "cv": 2, "exchange": 0}
+    model = SparkFGMClassifierCV(**parameters, num_workers=2).fit(framed(spark, X, y.astype(float))).estimator
+    expected = FGMClassifierCV(**parameters).fit(np.asfortranarray(X), y)
+    assert bytes_of(model) == bytes_of(expected) and model.cv_score_ == expected.cv_score_
+
+
+def test_progress_is_shown(spark, capsys):
+    X, y = planted(n=60, m=10, relevant=(1, 4))
+    SparkFGMClassifier(**FEW, verbose=2, num_workers=2).fit(framed(spark, X, y.astype(float)))
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[0] == "loading 2 shards of columns" and shown[1].startswith("loaded in ")
+    assert shown[2].startswith("round 1: ")
 
 
 def test_arrays_and_columns(spark):
@@ -201,17 +239,133 @@ def test_shards_that_are_lost_are_loaded_again(spark):
     assert folders() == []
 
 
+def test_processes_of_python_that_are_killed_are_replaced(spark):
+    X, y = planted(n=80, m=20)
+    killed = []
+
+    def kill(round):
+        if round["round"] in (1, 3):
+            pids = set(spark.sparkContext.parallelize(range(4), 4).map(lambda _: os.getpid()).collect())
+            killed.extend(pids)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+
+    model = SparkFGMClassifier(max_rounds=4, budget=1, tol=0.0, callback=kill, num_workers=2).fit(
+        framed(spark, X, y.astype(float))
+    )
+    assert len(set(killed)) >= 2
+    plain = FGMClassifier(max_rounds=4, budget=1, tol=0.0).fit(np.asfortranarray(X), y)
+    assert bytes_of(model.estimator) == bytes_of(plain)
+
+
+def test_what_a_task_raises_is_raised_here(spark, monkeypatch):
+    X, y = planted(n=60, m=10, relevant=(1, 4))
+    frame = framed(spark, X, y.astype(float))
+
+    def broken(request, sent, shards):
+        list(shards)
+        raise OSError("the disk of this executor is full")
+
+    def callback(round):
+        monkeypatch.setattr("featgen.spark._spark.answered", broken)
+
+    with pytest.raises(PySparkException, match="the disk of this executor is full"):
+        SparkFGMClassifier(max_rounds=3, budget=1, tol=0.0, callback=callback).fit(frame)
+
+
+#: A cluster of two executors, each in a process of its own with directories of its own. One is killed in the second
+#: round, the driver in the fourth.
+CLUSTER = """
+import os, signal, sys
+from conftest import planted
+from featgen.spark import SparkFGMClassifier
+from pyspark.ml.linalg import Vectors
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.master("local-cluster[2,1,512]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.executor.memory", "512m")
+spark = builder.config("spark.worker.cleanup.enabled", "false").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+X, y = planted(n=80, m=20)
+rows = [(Vectors.dense(x), float(label)) for x, label in zip(X, y)]
+frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), ["features", "label"])
+
+def executor(_):
+    # Processes of Python are children of a daemon, which is one of the executor.
+    with open(f"/proc/{os.getppid()}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1])
+
+def happen(round):
+    if round["round"] == 2:
+        executors = set(spark.sparkContext.parallelize(range(8), 8).map(executor).collect())
+        os.kill(min(executors), signal.SIGKILL)
+        print("killed one of", len(executors), flush=True)
+    if round["round"] == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+run = {"max_rounds": 5, "budget": 1, "tol": 0.0}
+SparkFGMClassifier(**run, num_workers=2, callback=happen, checkpoint=sys.argv[1]).fit(frame)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks for processes in /proc")
+def test_executors_and_drivers_that_are_killed(spark, tmp_path):
+    file = tmp_path / "run.ckpt"
+    command = [sys.executable, "-c", CLUSTER, str(file)]
+    # What it says goes to a file: processes that are left behind, were there any, would keep a pipe open.
+    with open(tmp_path / "said", "w") as said:
+        group = subprocess.Popen(
+            command, cwd=os.path.dirname(__file__), stdout=said, stderr=said, start_new_session=True
+        )
+        try:
+            code = group.wait(timeout=600)
+        finally:
+            if group.poll() is None:
+                os.killpg(group.pid, signal.SIGKILL)
+    assert code == -signal.SIGKILL and "killed one of 2" in (tmp_path / "said").read_text()
+    # The other processes of that cluster end by themselves.
+    for _ in range(300):
+        if not of_session(group.pid):
+            break
+        time.sleep(0.1)
+    assert of_session(group.pid) == []
+    # Another cluster goes on, with as many shards as it likes.
+    X, y = planted(n=80, m=20)
+    run, seen = {"max_rounds": 5, "budget": 1, "tol": 0.0}, []
+    on = SparkFGMClassifier(
+        **run, num_workers=3, checkpoint=str(file), callback=lambda r: seen.append(r["round"])
+    )
+    model = on.fit(framed(spark, X, y.astype(float))).estimator
+    assert bytes_of(model) == bytes_of(FGMClassifier(**run).fit(np.asfortranarray(X), y)) and min(seen) >= 4
+
+
+def of_session(session):
+    """The processes of a session that are still there."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError), open(f"/proc/{pid}/stat") as stat:
+            state, _, _, own = stat.read().rpartition(")")[2].split()[:4]
+            if int(own) == session and state != "Z":
+                found.append(int(pid))
+    return found
+
+
 def test_what_cannot_be_is_said(spark):
     X, y = planted(n=40, m=5, relevant=(1, 4))
     frame = framed(spark, X, y.astype(float))
     with pytest.raises(TypeError, match="has no parameter 'depth'"):
         SparkFGMClassifier(depth=3)
-    with pytest.raises(ValueError, match="space: poly2 is not searched where columns are in shards"):
-        SparkFGMClassifier(space="poly2").fit(frame)
     with pytest.raises(ValueError, match="vectors or arrays of numbers are needed"):
         SparkFGMClassifier(features_col="label").fit(frame)
     with pytest.raises(ValueError, match="the frame has no rows"):
         SparkFGMClassifier().fit(frame.filter("label > 5"))
     X[3, 2] = np.nan
-    with pytest.raises(ValueError, match="row 4, feature 3: NaN is not a finite number"):
+    with pytest.raises(
+        ValueError, match="row 4, feature 3: NaN is not a finite number: data in shards must not have gaps"
+    ):
         SparkFGMClassifier(**FEW).fit(framed(spark, X, y.astype(float)))
+    words = spark.createDataFrame([("u", 1.0, 0.0), ("v", 2.0, 1.0)] * 4, ["colour", "size", "label"])
+    with pytest.raises(
+        ValueError, match="'colour' is of type string: features must be numbers; index and encode"
+    ):
+        SparkFGMClassifier(features_col=["colour", "size"]).fit(words)

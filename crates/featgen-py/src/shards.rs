@@ -8,6 +8,7 @@ use featgen::data::store::Store as StoreFile;
 use featgen::data::{self, Column, Columns, Dense, Layout, Part};
 use featgen::objective::Kept;
 use featgen::space::{Inputs, ShardColumns, ShardServer, Shards};
+use featgen::table::Recipe;
 use featgen::{Context, Error};
 use numpy::{Element, IntoPyArray, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -16,6 +17,7 @@ use pyo3::types::PyBytes;
 
 use crate::error::raise;
 use crate::fit::{Fitted, Listeners, News, Options, Run, Target};
+use crate::learned::Learned;
 use crate::matrix::{Matrix, Sparse, Values};
 use crate::space::Space;
 use crate::store::Store;
@@ -155,7 +157,7 @@ impl Question {
 
 /// Shards that are asked by a function of Python, which is called in the thread that waits for the run: what it raises, Ctrl-C too,
 /// ends the run.
-struct Asked {
+pub(crate) struct Asked {
     ask: Arc<Py<PyAny>>,
     news: SyncSender<News>,
 }
@@ -167,6 +169,12 @@ impl Shards for Asked {
         let unanswered = || Error::Data("the shards could not be asked".into());
         self.news.send(News::Ask(question)).map_err(|_| unanswered())?;
         answer.recv().map_err(|_| unanswered())
+    }
+}
+
+impl Asked {
+    pub(crate) fn new(ask: &Arc<Py<PyAny>>, news: SyncSender<News>) -> Self {
+        Self { ask: Arc::clone(ask), news }
     }
 }
 
@@ -183,16 +191,24 @@ pub(crate) fn fit_shards<'py>(
     options: Options,
     listeners: Listeners,
 ) -> PyResult<Fitted> {
-    options.check_shards().map_err(raise)?;
-    let recipe = store.and_then(|store| store.columns().recipe().ok().flatten());
-    let run = Run::new(&target, space, &options, recipe)?;
+    let run = Run::new(&target, space, &options, recipe(store))?;
     let (names, keep, ask) = (run.names(names), target.keep.clone(), Arc::new(ask));
+    let offset = target.offset.as_ref().map(|offset| offset.as_slice()).transpose()?;
     run.attended(py, &listeners, |reporter| {
-        let shards = Asked { ask, news: reporter.sender() };
-        let all = ShardColumns::new(&shards)?;
+        let shards = Asked::new(&ask, reporter.sender());
+        let all = ShardColumns::new(&shards, &names)?;
         let kept = all.settle(Kept::new(&all, &names, &keep))?;
-        let hidden = kept.ids().to_vec();
-        let columns = if hidden.is_empty() { all } else { ShardColumns::without(&shards, hidden)? };
-        run.fit(Inputs::in_shards(&columns, &names), kept, reporter)
+        let others = (!kept.ids().is_empty()).then(|| all.without(kept.ids())).transpose()?;
+        let inputs = Inputs::in_shards(others.as_ref().unwrap_or(&all));
+        let (mut model, lacking) = run.fit(inputs, kept, reporter)?;
+        let specs = (&run.asked, run.spec.clone());
+        let learned = Learned::in_shards(&all, &names, specs, &keep, run.scaling, offset);
+        all.settle(run.how_sure(&options, &mut model, &learned))?;
+        Ok((model, lacking))
     })
+}
+
+/// How a store was made from a table, if it was.
+pub(crate) fn recipe(store: Option<PyRef<'_, Store>>) -> Option<Recipe> {
+    store.and_then(|store| store.columns().recipe().ok().flatten())
 }

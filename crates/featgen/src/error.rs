@@ -34,6 +34,18 @@ pub enum Error {
         /// Why its value cannot be used.
         reason: String,
     },
+    /// A feature has a value that cannot be used.
+    #[error("{}feature {name}: {reason}", row.map_or_else(String::new, |row| format!("row {row}, ")))]
+    Value {
+        /// The feature's number, counted from 0.
+        id: u64,
+        /// What a user calls it.
+        name: String,
+        /// The row with the value, counted from 1, where it is one value.
+        row: Option<u64>,
+        /// Why it cannot be used.
+        reason: String,
+    },
     /// A search for features would take too long.
     #[error("{0}")]
     GivenUp(Reason),
@@ -64,7 +76,7 @@ impl Error {
             Self::Input { place, reason } => format!("{place}: {}", reason.spelled(spell)),
             Self::Parameter { name, reason } => format!("{}: {reason}", spell(name)),
             Self::GivenUp(reason) => reason.spelled(spell),
-            Self::Io { .. } | Self::Data(_) => self.to_string(),
+            Self::Io { .. } | Self::Value { .. } | Self::Data(_) => self.to_string(),
         }
     }
 }

@@ -10,8 +10,12 @@ use featgen::machine::Select;
 use featgen::model::GivenGroup;
 use featgen::objective::Kept;
 use featgen::space::spec::{GroupSource, Grouping, Shape};
-use featgen::space::{GroupWeight, Inputs, Scaling, ShardColumns, ShardServer, Shards, SpaceSpec};
-use featgen::{Context, Error, Machine, Result};
+use featgen::space::{
+    Ask, Feature, FeatureSpace, GroupWeight, Inputs, PolySpace, ProductSpace, Scaling, ShardColumns,
+    ShardServer, Shards, SpaceSpec,
+};
+use featgen::validate::{Costs, CrossValidation, Folds, Halves, Metric, StandInSearch, Study};
+use featgen::{Context, Error, LinearSpace, Machine, Result};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -112,10 +116,10 @@ impl Case<'_> {
     }
 
     fn elsewhere(&self, shards: &dyn Shards, names: &Names) -> Result<String> {
-        let all = ShardColumns::new(shards)?;
+        let all = ShardColumns::new(shards, names)?;
         let kept = all.settle(Kept::new(&all, names, self.keep))?;
-        let columns = ShardColumns::without(shards, kept.ids().to_vec())?;
-        self.fit(Inputs::in_shards(&columns, names), kept)
+        let columns = all.without(kept.ids())?;
+        self.fit(Inputs::in_shards(&columns), kept)
     }
 }
 
@@ -156,6 +160,8 @@ fn spaces() -> Vec<(&'static str, SpaceSpec)> {
         ("hik", named("hik").with("levels", "10").unwrap()),
         ("intersection", named("intersection").with("power", "0.5").unwrap()),
         ("gaussian", named("gaussian")),
+        ("poly2", named("poly2").with("gamma", "0.3").unwrap()),
+        ("products", named("products").with("degree", "3").unwrap().with("min-support", "2").unwrap()),
     ]
 }
 
@@ -212,6 +218,108 @@ fn curves_are_the_same() {
     (3..6).for_each(every_way);
 }
 
+#[test]
+fn products_of_two_are_the_same() {
+    every_way(6);
+}
+
+#[test]
+fn products_are_the_same() {
+    every_way(7);
+}
+
+/// Zeros and ones, of which many columns and products are equal.
+fn binary(seed: u64, columns: usize, rows: usize) -> Vec<Vec<f64>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let share = |j: usize| if j.is_multiple_of(5) { 0.7 } else { 0.15 };
+    let column = |j: usize| (0..rows).map(|_| f64::from(u8::from(rng.random_bool(share(j))))).collect();
+    let mut x: Vec<Vec<f64>> = (0..columns).map(column).collect();
+    for copy in 1..4 {
+        x[columns - copy] = x[5 * copy].clone();
+    }
+    x
+}
+
+/// More columns than a batch has, values of all kinds, several outputs, a choice of factors, and products that nothing tells apart.
+#[test]
+fn products_of_many_columns_are_the_same() {
+    let named = |name: &str| SpaceSpec::named(name).unwrap();
+    let only = || featgen::space::spec::Value::Features((0..150).step_by(2).collect());
+    let specs = [
+        ("poly2", named("poly2")),
+        ("only", named("poly2").with("coef0", "0").unwrap().with_value("only", only()).unwrap()),
+        ("pairs", named("products")),
+        ("four", named("products").with("degree", "4").unwrap().with("min-support", "3").unwrap()),
+        ("only", named("products").with("degree", "3").unwrap().with_value("only", only()).unwrap()),
+    ];
+    let kinds = [
+        ("ones", binary(3, 200, ROWS), Storage::Sparse),
+        ("sparse", sparse_values(200), Storage::Sparse),
+        ("dense", wide_values(4, true, 200), Storage::F64(Layout::ColumnMajor)),
+        ("rows", wide_values(4, true, 90), Storage::F32(Layout::RowMajor)),
+    ];
+    for (what, x, storage) in &kinds {
+        for (k, (name, spec)) in specs.iter().enumerate() {
+            for loss in ["squared-hinge", "softmax"] {
+                let labels = labels(x, loss);
+                let loss = featgen::objective::by_name(loss).unwrap();
+                let machine = Machine::new().loss(loss).max_rounds(2).budget(4).tol(0.0);
+                let keep: &[u64] = if k == 0 { &[6] } else { &[] };
+                let case = Case { spec, machine, scaling: None, keep, labels: &labels };
+                same_in_shards(&format!("{what}, {name}"), x, *storage, &case);
+            }
+        }
+    }
+}
+
+/// Most of them 0, the others within 0 and 1.
+fn sparse_values(columns: usize) -> Vec<Vec<f64>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let mut value = || if rng.random_bool(0.2) { f64::from(rng.random_range(1..=8)) / 8.0 } else { 0.0 };
+    (0..columns).map(|_| (0..ROWS).map(|_| value()).collect()).collect()
+}
+
+/// A search that takes too long is given up, wherever columns are.
+#[test]
+fn products_that_take_too_long_are_given_up() {
+    let (x, v) = (sparse_values(60), (0..ROWS).map(|i| (i as f64).sin()).collect::<Vec<_>>());
+    let (names, none, shards) = (names(), Default::default(), in_shards(&x, Storage::Sparse, 3));
+    let columns = ShardColumns::new(&shards, &names).unwrap();
+    let inputs = Inputs::in_shards(&columns);
+    let ask = Ask::one(&v, 5, &none);
+    let spaces: [Box<dyn FeatureSpace + '_>; 2] = [
+        Box::new(PolySpace::new(inputs, 1.0, 1.0).unwrap().most_work(1000)),
+        Box::new(ProductSpace::new(inputs, 3).unwrap().most_work(1000)),
+    ];
+    for space in spaces {
+        let error = space.worst_case(&ask).unwrap_err();
+        assert!(matches!(error, Error::GivenUp(_)), "{error}");
+        assert!(error.to_string().contains("given up after reading 1000 values"), "{error}");
+    }
+}
+
+/// Products that nothing tells apart are found wherever their factors are.
+#[test]
+fn aliases_are_the_same() {
+    let (x, names) = (binary(5, 40, ROWS), names());
+    let whole = Storage::Sparse.store(&x, &(0..40).collect::<Vec<_>>());
+    let features: Vec<Feature> = vec![
+        Feature::input(5),
+        Feature::product(vec![5, 10]),
+        Feature::product(vec![0, 5, 15]),
+        Feature::product(vec![10, 38]),
+    ];
+    let space = ProductSpace::new(Inputs::called(&*whole, &names), 3).unwrap();
+    let expected = space.aliases(&features, 20).unwrap();
+    assert!(expected.iter().all(|aliases| !aliases.is_empty()));
+    for count in [1, 2, 3, 7] {
+        let shards = in_shards(&x, Storage::Sparse, count);
+        let columns = ShardColumns::new(&shards, &names).unwrap();
+        let space = ProductSpace::new(Inputs::in_shards(&columns), 3).unwrap();
+        assert_eq!(space.aliases(&features, 20).unwrap(), expected);
+    }
+}
+
 /// Scaled columns, weighed instances, and full columns of which only the best by score are measured by gain.
 #[test]
 fn scaled_columns_are_the_same() {
@@ -241,6 +349,46 @@ fn gains_of_the_best_by_score_are_the_same() {
         let machine = Machine::new().features(4).budget(1).exchange(2);
         let case = Case { spec: &spec, machine, scaling: None, keep: &[7], labels: &labels };
         same_in_shards("best by score", &x, Storage::F32(layout), &case);
+    }
+}
+
+/// Folds and halves are rows that count 0, in shards as elsewhere; and inputs that stand in for others may be in any shard.
+#[test]
+fn validation_is_the_same() {
+    let (x, names, context) = (values(9, false), names(), Context::new().threads(2));
+    let labels = labels(&x, "squared-hinge");
+    let whole = Storage::Sparse.store(&x, &(0..COLUMNS as u64).collect::<Vec<_>>());
+    for (name, spec) in spaces() {
+        let machine = Machine::new().features(3).budget(1).exchange(1).context(&context);
+        let validated = |columns: &dyn Columns, shards: Option<&ShardColumns<'_>>| -> Result<String> {
+            let (names, spec) = (&names, spec.clone());
+            let study = Study { columns, names, spec, scaling: None, keep: vec![3], offset: None, shards };
+            let validation = CrossValidation {
+                machine: machine.clone(),
+                folds: Folds::stratified(&labels, Default::default(), 3, 1, 0)?,
+                metric: Metric::Accuracy,
+                costs: Costs::One,
+                context: context.clone(),
+            };
+            let found = validation.run(&study, &study, &labels, &|_, _| ())?.unwrap();
+            let mut model = Machine::new().features(2).fit(&LinearSpace::over(&*whole), &labels)?;
+            let halves = Halves { machine: machine.clone(), runs: 2, seed: 1, context: context.clone() };
+            halves.judge(&mut model, &study, &labels, &|_, _| ())?;
+            let search = StandInSearch { least: 0.1, context: context.clone() };
+            search.note(&mut model, columns, names, labels.weights())?;
+            Ok(format!("{:?} {:?} {}", found.points, found.baseline, model.to_json()))
+        };
+        let expected = validated(&*whole, None).unwrap();
+        assert!(expected.contains("stand_ins") && expected.contains("stability"));
+        for count in [1, 3] {
+            let shards = in_shards(&x, Storage::Sparse, count);
+            let columns = ShardColumns::new(&shards, &names).unwrap();
+            assert_eq!(validated(&columns, Some(&columns)).unwrap(), expected, "{name}, {count} shards");
+        }
+        let failing = Failing { shards: in_shards(&x, Storage::Sparse, 2), left: AtomicUsize::new(12) };
+        let columns = ShardColumns::new(&failing, &names).unwrap();
+        let error = validated(&columns, Some(&columns)).unwrap_err().to_string();
+        assert!(error.ends_with("worker 3 is gone"), "{name}: {error}");
     }
 }
 
@@ -342,20 +490,16 @@ fn what_cannot_be_is_said() {
         let case = Case { spec: &spec, machine, scaling: None, keep: &[], labels: &labels };
         case.elsewhere(shards, &names).unwrap_err().to_string()
     };
-    let shards = in_shards(&x, Storage::Sparse, 3);
-    for space in ["poly2", "products"] {
-        let error = refused(space, &shards);
-        assert_eq!(error, format!("space: {space} is not searched where columns are in shards"));
-    }
     let mut turned = in_shards(&x, Storage::Sparse, 2);
     turned.reverse();
     assert!(refused("linear", &turned).contains("do not follow each other"));
     assert!(refused("linear", &Vec::new()).contains("no shards"));
     x[30][7] = f64::NAN;
     let shards = in_shards(&x, Storage::Sparse, 3);
-    for space in ["linear", "hik"] {
-        assert_eq!(refused(space, &shards), "row 8, feature 31: NaN is not a finite number", "{space}");
+    for space in ["linear", "hik", "poly2"] {
+        assert_eq!(refused(space, &shards), "row 8, feature x30: NaN is not a finite number", "{space}");
     }
+    assert!(refused("products", &shards).starts_with("row 8, feature x30: NaN is not within 0 and 1"));
 }
 
 /// Requests and replies that are damaged, or of another version, are errors.
@@ -377,27 +521,31 @@ fn strange_bytes_are_refused() {
     let x = values(9, false);
     let (labels, names) = (labels(&x, "softmax"), names());
     let seen = Seen(Default::default(), in_shards(&x, Storage::Sparse, 2));
-    let spec = SpaceSpec::named("linear").unwrap();
-    let machine = Machine::new().features(3).loss(featgen::objective::by_name("softmax").unwrap());
-    let case = Case { spec: &spec, machine, scaling: None, keep: &[], labels: &labels };
-    case.elsewhere(&seen, &names).unwrap();
+    for space in ["linear", "poly2", "products"] {
+        let spec = SpaceSpec::named(space).unwrap();
+        let machine = Machine::new().features(3).loss(featgen::objective::by_name("softmax").unwrap());
+        let case = Case { spec: &spec, machine, scaling: None, keep: &[], labels: &labels };
+        case.elsewhere(&seen, &names).unwrap();
+    }
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     for request in seen.0.into_inner().unwrap() {
         for _ in 0..20 {
             // What comes of it is a reply in any case.
             let mut strange = request.clone();
-            let at = rng.random_range(14..strange.len().clamp(15, 60));
-            strange.truncate(rng.random_range(1..=strange.len()));
+            let at = rng.random_range(14..strange.len().max(15));
+            if rng.random_bool(0.5) {
+                strange.truncate(rng.random_range(1..=strange.len()));
+            }
             strange.iter_mut().skip(at).take(1).for_each(|byte| *byte = rng.random());
             assert!(seen.1.iter().all(|shard| !shard.answer(&strange).is_empty()));
         }
         let mut newer = request.clone();
         newer[9] += 1;
         let reply = seen.1[0].answer(&newer);
-        let error = ShardColumns::new(&Strange(reply)).err().unwrap().to_string();
+        let error = ShardColumns::new(&Strange(reply), &names).err().unwrap().to_string();
         assert!(error.contains("both need the same version"), "{error}");
     }
     for reply in [&b""[..], b"\x00", b"\x01\xff\xff\xff\xff\xff", b"\x00\x01\x02\x03\x04"] {
-        assert!(ShardColumns::new(&Strange(reply.to_vec())).is_err(), "{reply:?}");
+        assert!(ShardColumns::new(&Strange(reply.to_vec()), &names).is_err(), "{reply:?}");
     }
 }

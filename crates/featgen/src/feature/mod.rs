@@ -136,7 +136,12 @@ impl Feature {
     /// Its values on data whose inputs are where `position` says; `None` if they are all 0, for an input is missing.
     pub fn column(&self, columns: &dyn Columns, position: impl Fn(u64) -> Option<usize>) -> Option<Column> {
         let positions: Option<Vec<usize>> = self.inputs().iter().map(|&id| position(id)).collect();
-        Some(self.kind().column(columns.gather(&positions?), columns.rows()))
+        Some(self.made_of(columns.gather(&positions?), columns.rows()))
+    }
+
+    /// Its column on so many instances, given the columns of its inputs.
+    pub(crate) fn made_of(&self, inputs: Vec<Column>, rows: usize) -> Column {
+        self.kind().column(inputs, rows)
     }
 
     /// What it is of the columns that its inputs were made of: itself, of those columns, times a number, plus a number. Or why it is

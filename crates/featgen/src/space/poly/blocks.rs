@@ -51,12 +51,6 @@ impl Blocks {
         }
     }
 
-    /// Forgets all but the first `count` features, and makes room for some more.
-    pub(super) fn truncate(&mut self, count: usize, more: usize) {
-        self.values.truncate(count * self.rows());
-        self.values.reserve_exact(more * self.rows());
-    }
-
     /// Rows that are kept.
     pub(super) fn rows(&self) -> usize {
         self.rows
@@ -75,10 +69,10 @@ impl Blocks {
         &self.values[rank * self.rows..][..self.rows]
     }
 
-    /// The length of a pair's sums, each added up row by row.
-    pub(super) fn sum(&self, pivot: usize, partner: usize) -> f64 {
+    /// The length of the sums of a feature here and one of `pivots`, each added up row by row.
+    pub(super) fn sum(&self, pivots: &Self, pivot: usize, partner: usize) -> f64 {
         let sum = |v: &[f64]| {
-            let rows = v.iter().zip(self.column(pivot)).zip(self.column(partner));
+            let rows = v.iter().zip(pivots.column(pivot)).zip(self.column(partner));
             rows.fold(0.0, |sum, ((v, x), y)| sum + v * x * y)
         };
         length(self.residuals().map(sum))
@@ -90,33 +84,35 @@ impl Blocks {
         2.0 * (self.rows as f64 + 1.0 + self.outputs() as f64) * f64::EPSILON
     }
 
-    /// Calls `each` with every pair of a pivot and a partner that comes before it and before `last`, by their places, and
-    /// about the length of its sums.
+    /// Calls `each` with pairs of some of the `pivots` and of partners here, by their places, and about the length of their sums:
+    /// with the first `last` of the partners, and of these with as many as are `before` each pivot.
     pub(super) fn products(
         &self,
-        pivots: Range<usize>,
+        (pivots, some): (&Self, Range<usize>),
+        before: &[usize],
         last: usize,
         mut each: impl FnMut(usize, usize, f64),
     ) {
         // Every output of a pivot is a column of its own.
-        let (n, width) = (self.rows, pivots.len() * self.outputs());
+        let (n, width) = (self.rows, some.len() * self.outputs());
         let partners = (PARTNERS / self.outputs().max(1)).max(FEWEST_PARTNERS);
-        let weighted: Vec<f64> = pivots
+        let weighted: Vec<f64> = some
             .clone()
-            .flat_map(|rank| self.residuals().map(move |v| (rank, v)))
-            .flat_map(|(rank, v)| v.iter().zip(self.column(rank)).map(|(v, x)| v * x))
+            .flat_map(|place| self.residuals().map(move |v| (place, v)))
+            .flat_map(|(place, v)| v.iter().zip(pivots.column(place)).map(|(v, x)| v * x))
             .collect();
         let right = MatRef::from_column_major_slice(&weighted, n, width);
         let mut out = vec![0.0; partners * width];
-        for first in (0..last.min(pivots.end)).step_by(partners) {
-            let count = partners.min(last.min(pivots.end) - first);
+        for first in (0..last).step_by(partners) {
+            let count = partners.min(last - first);
             let left = MatRef::from_column_major_slice(&self.values[first * n..][..count * n], n, count);
             let out = &mut out[..count * width];
             let product = MatMut::from_column_major_slice_mut(out, count, width);
             matmul(product, Accum::Replace, left.transpose(), right, 1.0, Par::Seq);
-            for (pivot, sums) in pivots.clone().zip(out.chunks(count * self.outputs())) {
+            let sums = out.chunks(count * self.outputs());
+            for ((pivot, &before), sums) in some.clone().zip(before).zip(sums) {
                 let sums = Sums::new(sums, count);
-                for (j, partner) in (first..pivot.min(first + count)).enumerate() {
+                for (j, partner) in (first..before.min(first + count)).enumerate() {
                     each(pivot, partner, sums.length(j));
                 }
             }

@@ -20,11 +20,13 @@
 mod blocks;
 mod room;
 mod search;
+pub(super) mod shards;
 mod singles;
 
 use std::cmp::Reverse;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use self::search::Search;
 use self::singles::Values;
@@ -57,11 +59,22 @@ pub struct PolySpace<'a> {
 }
 
 /// A feature by the positions of its inputs. Ordered as [`Feature`]s are: inputs, the constant, products.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Item {
-    Input(u32),
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Item<T = u32> {
+    Input(T),
     Constant,
-    Product(u32, u32),
+    Product(T, T),
+}
+
+impl<T> Item<T> {
+    /// The same with inputs by other names, if each has one.
+    fn renamed<U>(self, name: impl Fn(T) -> Option<U>) -> Option<Item<U>> {
+        Some(match self {
+            Self::Input(j) => Item::Input(name(j)?),
+            Self::Constant => Item::Constant,
+            Self::Product(j, k) => Item::Product(name(j)?, name(k)?),
+        })
+    }
 }
 
 /// Room for rounding between a bound and what it bounds.
@@ -82,7 +95,7 @@ impl<'a> PolySpace<'a> {
         if u32::try_from(inputs.columns().len()).is_err() {
             return Err(Error::Data("more columns than products can be made of".into()));
         }
-        let (values, columns) = (Values::of(&inputs), inputs.columns());
+        let (values, columns) = (Values::of(&inputs)?, inputs.columns());
         // Lengths are noted while positions are sorted: asking for them again and again takes longer than all else.
         let length = |p: u32| Reverse(columns.filled(p as usize) as u32);
         let mut longest: Vec<_> = (0..columns.len() as u32).into_par_iter().map(|p| (length(p), p)).collect();
@@ -181,9 +194,8 @@ impl FeatureSpace for PolySpace<'_> {
         let (tops, inputs) = self.score_inputs(v, largest, Tops::new(ask.wanted(usize::MAX)), &taken)?;
         let (tops, bounds) = self.score_squares(v, largest, tops, &taken)?;
         let scored = inputs + bounds.len();
-        let mut search = Search::new(self, v, bounds, tops, &taken);
-        let pairs = search.run()?;
-        let tops = search.into_best();
+        let search = Search::new(self, v, bounds, (tops.wanted(), tops.threshold()), &taken);
+        let (tops, pairs) = search.run(tops)?;
         let worst =
             WorstCase::new(tops, scored as u128 + pairs, |item| Candidate::Feature(self.feature(item)));
         match worst.top().sqrt() <= LARGEST_SUM {
@@ -227,6 +239,15 @@ impl FeatureSpace for PolySpace<'_> {
         let &Demand { outputs, threads, .. } = demand;
         let (columns, vectors) = (self.inputs.columns(), self.vectors());
         let longest = self.most_values();
+        if self.inputs.shards().is_some() {
+            // Values are elsewhere, but for those that are passed on.
+            return Footprint::of_products(
+                [vectors + 2 * room::BATCH_BYTES; 2],
+                columns.rows(),
+                longest,
+                demand,
+            );
+        }
         let visits = threads as u64 * columns.visit_bytes();
         let sums = room::sums_by_rows(columns, outputs, threads) + self.inputs.sums_bytes(outputs);
         let search =
@@ -235,6 +256,9 @@ impl FeatureSpace for PolySpace<'_> {
     }
 
     fn limit(&mut self, bytes: u64) {
+        if self.inputs.shards().is_some() {
+            return;
+        }
         let left = bytes.saturating_sub(self.vectors());
         // Where there is next to nothing, threads are few: they do not get more than the values at hand.
         let sums = room::sums_by_rows(self.inputs.columns(), usize::MAX, room::THREADS);

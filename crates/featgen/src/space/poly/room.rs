@@ -24,7 +24,7 @@ const MOST_PARTS: u64 = 64;
 /// Bytes for the features that a search has at hand, half of them for partners: the least that it can do with, and as many as
 /// it has a use for. `longest` is the largest number of values of a feature.
 pub(super) fn room(columns: &dyn Columns, outputs: usize, longest: u64) -> [u64; 2] {
-    let kept = Kept::of(columns, outputs);
+    let kept = Kept::of(columns, is_dense(columns), outputs);
     let all = kept.bytes(columns.len() as u64, columns.nonzeros());
     let least = all.div_ceil(MOST_PARTS).max(kept.bytes(1, longest)).max(TAKEN * longest + kept.copy);
     [least, all.max(BATCH_BYTES)].map(|half| half.saturating_mul(2))
@@ -47,9 +47,9 @@ pub(super) const THREADS: usize = 8;
 const SUMS: u64 = (2 * THREADS * size_of::<f64>()) as u64;
 
 impl Kept {
-    pub(super) fn of(columns: &dyn Columns, outputs: usize) -> Self {
+    pub(super) fn of(columns: &dyn Columns, dense: bool, outputs: usize) -> Self {
         let sums = SUMS.saturating_mul(outputs as u64);
-        match is_dense(columns) {
+        match dense {
             true => Self { value: 0, copy: 8 * columns.rows() as u64, sums },
             false => Self { value: RankedRows::value_size(columns.all_ones()), copy: 0, sums },
         }

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
+use super::shards::Which;
 use super::{Item, PolySpace, ROUNDING};
 use crate::data::ColumnView;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::space::Inputs;
 use crate::space::ask::{Residuals, length};
 use crate::space::inputs::LARGEST_SUM;
@@ -21,18 +23,22 @@ const LONGEST: usize = 1 << 10;
 const TOGETHER: usize = 1 << 6;
 
 /// What is known of all values, whatever the duals.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Values {
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(in crate::space) struct Values {
     /// Whether no feature has values of both signs.
-    one_signed: bool,
+    pub(super) one_signed: bool,
     /// The largest, without its sign.
     pub(super) largest: f64,
 }
 
 impl Values {
-    pub(super) fn of(inputs: &Inputs<'_>) -> Self {
+    pub(super) fn of(inputs: &Inputs<'_>) -> Result<Self> {
         let columns = inputs.columns();
         let none = || Self { one_signed: true, largest: 0.0 };
+        // A shard may have no values of any kind.
+        if columns.nonzeros() == 0 {
+            return Ok(none());
+        }
         let one = |column: ColumnView<'_>| {
             let (mut signs, mut values) = ([false; 2], none());
             column.for_each(|_, x| {
@@ -46,10 +52,14 @@ impl Values {
             one_signed: a.one_signed && b.one_signed,
             largest: a.largest.max(b.largest),
         };
-        match columns.all_ones() {
-            true => Self { one_signed: true, largest: 1.0 },
-            false => columns.see_all(|_, column| one(column)).into_iter().fold(none(), both),
+        if columns.all_ones() {
+            return Ok(Self { one_signed: true, largest: 1.0 });
         }
+        let each = match inputs.shards() {
+            Some(shards) => super::shards::ask_values(shards)?,
+            None => columns.see_all(|_, column| one(column)),
+        };
+        Ok(each.into_iter().fold(none(), both))
     }
 }
 
@@ -90,19 +100,7 @@ impl PolySpace<'_> {
         let nothing = |score: f64| score <= 0.0 || is_below(score, tops.threshold());
         let long = self.long(largest, |reach| !nothing(linear * reach));
         if long.len() > self.longest.len() / 2 {
-            // Neighbours are best read together; what was offered already is not offered again.
-            let mut again = vec![false; self.longest.len()];
-            self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
-            let best_of = |range: Range<usize>, lengths: &[f64]| {
-                let mut tops = Tops::new(wanted);
-                for (position, length) in range.zip(lengths).filter(|(position, _)| !again[*position]) {
-                    tops.offer(linear * length.abs(), Item::Input(position as u32), taken);
-                }
-                tops
-            };
-            if let Some(inputs) = self.inputs.pulls(v, best_of, Tops::merge)? {
-                tops = tops.merge(inputs);
-            }
+            let tops = tops.merge(self.score_other_columns(&self.longest[..done], v, wanted, taken)?);
             return Ok((tops, 1 + self.longest.len()));
         }
         let scored = done.max(long.len());
@@ -110,14 +108,46 @@ impl PolySpace<'_> {
         Ok((tops, 1 + scored))
     }
 
+    /// The best of all inputs but those done. Neighbours are best read together.
+    pub(super) fn score_other_columns(
+        &self,
+        done: &[u32],
+        v: Residuals<'_>,
+        wanted: Wanted,
+        taken: &[Item],
+    ) -> Result<Tops<Item>> {
+        if let Some(shards) = self.inputs.shards() {
+            return self.ask_inputs(shards, Which::AllBut(self.ids(done).into()), v, wanted, taken);
+        }
+        let (again, linear) = (self.marks(done), self.coefficient(Item::Input(0)));
+        let best_of = |range: Range<usize>, lengths: &[f64]| {
+            let mut tops = Tops::new(wanted);
+            for (position, length) in range.zip(lengths).filter(|(position, _)| !again[*position]) {
+                tops.offer(linear * length.abs(), Item::Input(position as u32), taken);
+            }
+            tops
+        };
+        Ok(self.inputs.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(wanted)))
+    }
+
+    /// Which inputs are at these positions.
+    fn marks(&self, positions: &[u32]) -> Vec<bool> {
+        let mut marks = vec![false; self.inputs.columns().len()];
+        positions.iter().for_each(|&p| marks[p as usize] = true);
+        marks
+    }
+
     /// The best of some inputs.
-    fn score_columns(
+    pub(super) fn score_columns(
         &self,
         positions: &[u32],
         v: Residuals<'_>,
         wanted: Wanted,
         taken: &[Item],
     ) -> Result<Tops<Item>> {
+        if let Some(shards) = self.inputs.shards() {
+            return self.ask_inputs(shards, Which::These(self.ids(positions).into()), v, wanted, taken);
+        }
         let linear = self.coefficient(Item::Input(0));
         let best_of = |positions: &[u32]| {
             let mut tops = Tops::new(wanted);
@@ -139,68 +169,94 @@ impl PolySpace<'_> {
         mut tops: Tops<Item>,
         taken: &[Item],
     ) -> Result<(Tops<Item>, Bounds)> {
-        let columns = self.inputs.columns();
         let (wanted, pair) = (tops.wanted(), self.coefficient(Item::Product(0, 1)));
         let square = |reach: f64| reach * self.values.largest;
         let most = square(self.most_values() as f64 * largest * self.values.largest);
-        let offer = |(position, square): (u32, Square), tops: &mut Tops<Item>| {
-            let item = Item::Product(position, position);
-            tops.offer(self.gamma * square.score, item, taken);
-            let bound = square.bound.sqrt();
-            (bound > 0.0).then_some((position, bound))
-        };
-        let part = |positions: &[u32], sums: Vec<Square>| {
-            self.inputs.go_on()?;
-            // No score of a pair is above the larger of these.
-            for (&p, square) in positions.iter().zip(&sums) {
-                self.inputs.check(p as usize, &[square.size], 1)?;
-            }
-            let mut tops = Tops::new(wanted);
-            let sums = positions.iter().copied().zip(sums).filter(|(p, _)| self.is_factor(*p as usize));
-            let bounds: Bounds = sums.filter_map(|sums| offer(sums, &mut tops)).collect();
-            Ok((tops, bounds))
-        };
-        let some = |positions: &[u32]| {
-            let sums = |&p: &u32| columns.see(p as usize, |column| self.square(column, v));
-            part(positions, positions.iter().map(sums).collect())
-        };
-        let mut bounds = Vec::new();
-        let mut add = |parts: Result<Vec<(Tops<Item>, Bounds)>>, mut tops: Tops<Item>| {
-            for (best, more) in parts? {
-                tops = tops.merge(best);
-                bounds.extend(more);
-            }
-            Ok::<_, Error>(tops)
-        };
         // A few long columns first, as with inputs.
         let done = if self.longest.len() > LONGEST { LONGEST } else { 0 };
-        tops = add(self.longest[..done].par_chunks(TOGETHER).map(some).collect(), tops)?;
+        let (best, mut bounds) = self.some_squares(&self.longest[..done], v, wanted, taken)?;
+        tops = tops.merge(best);
         // As good as a square, or as a factor beside the largest.
         let long = self.long(largest, |reach| {
             let score = (self.gamma * square(reach)).max(pair * (square(reach) * most).sqrt());
             !is_below(score, tops.threshold())
         });
-        if long.len() <= self.longest.len() / 2 {
-            let rest = &long[done.min(long.len())..];
-            tops = add(rest.par_chunks(TOGETHER).map(some).collect(), tops)?;
-            return Ok((tops, bounds));
+        let (best, more) = match long.len() <= self.longest.len() / 2 {
+            true => self.some_squares(&long[done.min(long.len())..], v, wanted, taken)?,
+            false => self.other_squares(&self.longest[..done], v, wanted, taken)?,
+        };
+        bounds.extend(more);
+        Ok((tops.merge(best), bounds))
+    }
+
+    /// The best of the squares of some inputs, and their bounds.
+    pub(super) fn some_squares(
+        &self,
+        positions: &[u32],
+        v: Residuals<'_>,
+        wanted: Wanted,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, Bounds)> {
+        if positions.is_empty() {
+            return Ok((Tops::new(wanted), Vec::new()));
         }
-        // Neighbours are best read together; what was offered already is not offered again.
-        let all: Vec<u32> = (0..self.longest.len() as u32).collect();
-        let mut again = vec![false; all.len()];
-        self.longest[..done].iter().for_each(|&p| again[p as usize] = true);
-        let batch = |positions: &[u32]| {
-            let first = positions[0] as usize;
+        if let Some(shards) = self.inputs.shards() {
+            return self.ask_squares(shards, Which::These(self.ids(positions).into()), v, wanted, taken);
+        }
+        let columns = self.inputs.columns();
+        let some = |positions: &[u32]| {
+            let sums = |&p: &u32| columns.see(p as usize, |column| self.square(column, v));
+            self.best_squares(positions, positions.iter().map(sums).collect(), wanted, taken)
+        };
+        together(positions.par_chunks(TOGETHER).map(some).collect(), wanted)
+    }
+
+    /// The same of all inputs but those done. Neighbours are best read together.
+    pub(super) fn other_squares(
+        &self,
+        done: &[u32],
+        v: Residuals<'_>,
+        wanted: Wanted,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, Bounds)> {
+        if let Some(shards) = self.inputs.shards() {
+            return self.ask_squares(shards, Which::AllBut(self.ids(done).into()), v, wanted, taken);
+        }
+        let (columns, again) = (self.inputs.columns(), self.marks(done));
+        let (len, batch) = (columns.len(), columns.batch().max(1));
+        let part = |task: usize| {
             let (mut new, mut sums) = (Vec::new(), Vec::new());
-            columns.visit(first..first + positions.len(), &mut |position, column| {
+            columns.visit(task * batch..len.min((task + 1) * batch), &mut |position, column| {
                 if !again[position] {
                     new.push(position as u32);
                     sums.push(self.square(column, v));
                 }
             });
-            part(&new, sums)
+            self.best_squares(&new, sums, wanted, taken)
         };
-        tops = add(all.par_chunks(columns.batch()).map(batch).collect(), tops)?;
+        together((0..len.div_ceil(batch)).into_par_iter().map(part).collect(), wanted)
+    }
+
+    /// The best of the squares of some inputs, given their sums, and their bounds.
+    fn best_squares(
+        &self,
+        positions: &[u32],
+        sums: Vec<Square>,
+        wanted: Wanted,
+        taken: &[Item],
+    ) -> Result<(Tops<Item>, Bounds)> {
+        self.inputs.go_on()?;
+        // No score of a pair is above the larger of these.
+        for (&p, square) in positions.iter().zip(&sums) {
+            self.inputs.check(p as usize, &[square.size], 1)?;
+        }
+        let (mut tops, mut bounds) = (Tops::new(wanted), Vec::new());
+        let factors = positions.iter().copied().zip(sums).filter(|(p, _)| self.is_factor(*p as usize));
+        for (position, square) in factors {
+            tops.offer(self.gamma * square.score, Item::Product(position, position), taken);
+            let bound = square.bound.sqrt();
+            bounds.extend((bound > 0.0).then_some((position, bound)));
+        }
         Ok((tops, bounds))
     }
 
@@ -221,6 +277,16 @@ impl PolySpace<'_> {
         let larger = || length(sums.iter().map(|[up, down]| up.max(*down)));
         Square { score, bound: if self.values.one_signed { larger() } else { size }, size }
     }
+}
+
+/// What was found in parts, as one.
+fn together(parts: Result<Vec<(Tops<Item>, Bounds)>>, wanted: Wanted) -> Result<(Tops<Item>, Bounds)> {
+    let (mut tops, mut bounds) = (Tops::new(wanted), Vec::new());
+    for (best, more) in parts? {
+        tops = tops.merge(best);
+        bounds.extend(more);
+    }
+    Ok((tops, bounds))
 }
 
 /// What an input's square, and its products with others, may score.

@@ -6,60 +6,40 @@ use super::ProductSpace;
 use super::distinct::{Item, Key};
 use crate::data::Column;
 use crate::error::{Error, Result};
-use crate::space::Feature;
+use crate::space::{Feature, Inputs};
 
 /// Values that are read for the aliases of one feature before the search for more of them is given up.
 const MOST_READ: usize = 1 << 22;
 
 /// Rows and values of a column where they are not 0.
-type Entries = Vec<(u32, f64)>;
+pub(super) type Entries = Vec<(u32, f64)>;
 
 /// A feature whose aliases are wanted.
-struct Goal {
-    item: Item,
-    key: Key,
-    entries: Entries,
+pub(super) struct Goal {
+    pub(super) item: Item,
+    pub(super) key: Key,
+    pub(super) entries: Entries,
 }
 
 impl ProductSpace<'_> {
     /// See [`FeatureSpace::aliases`](crate::space::FeatureSpace::aliases). One pass over the data finds, for all of them, the
     /// inputs that may be factors: those that are nowhere smaller. Of a great many of them not all products are tried.
     pub(super) fn find_aliases(&self, features: &[Feature], most: usize) -> Result<Vec<Vec<Feature>>> {
-        let goals = features.iter().map(|feature| self.goal(feature)).collect::<Result<Vec<_>>>()?;
-        let inputs = self.inputs_above(&goals)?;
+        let columns = self.inputs.generate(features)?;
+        let goals = features.iter().zip(columns).map(|(feature, column)| self.goal(feature, column));
+        let goals = goals.collect::<Result<Vec<_>>>()?;
+        let inputs = match self.inputs.shards() {
+            Some(shards) => self.ask_inputs_above(shards, &goals)?,
+            None => inputs_above(&self.inputs, &goals, |position| self.columns[position].support)?,
+        };
         Ok(goals.iter().zip(inputs).map(|(goal, inputs)| self.aliases_among(goal, &inputs, most)).collect())
     }
 
-    fn goal(&self, feature: &Feature) -> Result<Goal> {
+    fn goal(&self, feature: &Feature, column: Column) -> Result<Goal> {
         let missing = || Error::Data(format!("no feature {}", self.inputs.name(feature)));
         let item = self.item(feature).ok_or_else(missing)?;
-        let key = self.key(feature)?.ok_or_else(missing)?;
-        let columns = self.inputs.generate(std::slice::from_ref(feature))?;
-        Ok(Goal { item, key, entries: columns.iter().flat_map(entries).collect() })
-    }
-
-    /// For each goal, the positions of the inputs that are at least as large in all its rows.
-    fn inputs_above(&self, goals: &[Goal]) -> Result<Vec<Vec<u32>>> {
-        let least = goals.iter().map(|goal| goal.entries.len()).min().unwrap_or(usize::MAX);
-        let of_which = |position: usize| -> Result<Vec<usize>> {
-            self.inputs.go_on()?;
-            if (self.columns[position].support as usize) < least {
-                return Ok(Vec::new());
-            }
-            let values = self.entries_at(position);
-            Ok((0..goals.len()).filter(|&g| is_above(&values, &goals[g].entries)).collect())
-        };
-        let found: Vec<Vec<usize>> =
-            (0..self.columns.len()).into_par_iter().map(of_which).collect::<Result<_>>()?;
-        let mut inputs = vec![Vec::new(); goals.len()];
-        for (position, goals) in (0..).zip(found) {
-            goals.into_iter().for_each(|g| inputs[g].push(position));
-        }
-        Ok(inputs)
-    }
-
-    fn entries_at(&self, position: usize) -> Entries {
-        entries(&self.inputs.columns().gather(&[position])[0])
+        let key = self.keys_of(&[feature])?.into_iter().next().unwrap_or_default();
+        Ok(Goal { item, key, entries: entries(&column) })
     }
 
     /// The first products of these inputs, each nowhere smaller than the goal, that have its values.
@@ -68,21 +48,50 @@ impl ProductSpace<'_> {
         let same = |&&position: &&u32| self.columns[position as usize].key == goal.key && !own(&[position]);
         let mut found: Vec<Vec<u32>> =
             inputs.iter().filter(same).take(most).map(|&position| vec![position]).collect();
-        let (mut factors, mut held) = (Vec::new(), 0);
-        for &position in inputs.iter().filter(|&&position| self.is_allowed(position as usize)) {
-            let values = self.entries_at(position as usize);
-            held += values.len();
-            if held > MOST_READ {
-                break;
-            }
-            factors.push((position, values));
-        }
+        let mut held = 0;
+        let fits = |&position: &usize| {
+            held += self.columns[position].support as usize;
+            held <= MOST_READ
+        };
+        let allowed = inputs.iter().map(|&position| position as usize).filter(|&p| self.is_allowed(p));
+        let allowed: Vec<usize> = allowed.take_while(fits).collect();
+        let values = self.inputs.columns().gather(&allowed);
+        let factors: Vec<(u32, Entries)> = allowed
+            .iter()
+            .zip(&values)
+            .map(|(&position, column)| (position as u32, entries(column)))
+            .collect();
         let mut trial = Trial { goal, most, read: 0, found: &mut found };
-        for degree in 2..=self.degree.min(factors.len()) {
+        for degree in 2..=self.rules.degree.min(factors.len()) {
             trial.extend(&mut Vec::new(), None, &factors, degree);
         }
         found.into_iter().map(|positions| self.feature(&Item(positions.into()))).collect()
     }
+}
+
+/// For each goal, the positions of the inputs that are at least as large in all its rows. `support` says at least in how many rows an
+/// input is not 0.
+pub(super) fn inputs_above(
+    inputs: &Inputs<'_>,
+    goals: &[Goal],
+    support: impl Fn(usize) -> u32 + Sync,
+) -> Result<Vec<Vec<u32>>> {
+    let columns = inputs.columns();
+    let least = goals.iter().map(|goal| goal.entries.len()).min().unwrap_or(usize::MAX);
+    let of_which = |position: usize| -> Result<Vec<usize>> {
+        inputs.go_on()?;
+        if (support(position) as usize) < least {
+            return Ok(Vec::new());
+        }
+        let values = entries(&columns.gather(&[position])[0]);
+        Ok((0..goals.len()).filter(|&g| is_above(&values, &goals[g].entries)).collect())
+    };
+    let found: Vec<Vec<usize>> = (0..columns.len()).into_par_iter().map(of_which).collect::<Result<_>>()?;
+    let mut above = vec![Vec::new(); goals.len()];
+    for (position, goals) in (0..).zip(found) {
+        goals.into_iter().for_each(|g| above[g].push(position));
+    }
+    Ok(above)
 }
 
 fn entries(column: &Column) -> Entries {

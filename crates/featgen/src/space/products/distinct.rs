@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::space::topb::Wanted;
 
 /// A product by the positions of its factors, which increase.
@@ -27,8 +29,8 @@ impl PartialOrd for Item {
 ///
 /// Two columns of one key are taken to be the same. Hashes have 128 bits, so that one pair of different columns among 10^12
 /// shares its key with a probability of about 10^-15.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(super) struct Key(u128);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub(in crate::space) struct Key(u128);
 
 impl Key {
     /// Adds a value that is not 0. The order does not matter.
@@ -157,6 +159,14 @@ impl Tops {
         other.best.ranked.iter().for_each(|found| self.best.offer(found));
         other.fresh.ranked.iter().for_each(|found| self.fresh.offer(found));
         self
+    }
+
+    /// From both lists, as [`into_sorted`](Self::into_sorted) gives them.
+    pub(super) fn of_lists(wanted: Wanted, [best, fresh]: [Vec<Found>; 2]) -> Self {
+        let mut tops = Self::new(wanted);
+        best.iter().for_each(|found| tops.best.offer(found));
+        fresh.iter().for_each(|found| tops.fresh.offer(found));
+        tops
     }
 
     /// Both lists, best first.

@@ -15,11 +15,15 @@
 mod aliases;
 mod distinct;
 mod search;
+pub(super) mod shards;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use self::distinct::{Found, Item, Key, Tops};
 use self::search::Search;
@@ -38,8 +42,7 @@ use crate::operator::Operator;
 /// The products of up to a given number of distinct features.
 pub struct ProductSpace<'a> {
     inputs: Inputs<'a>,
-    degree: usize,
-    min_support: usize,
+    rules: Rules,
     most_work: u64,
     /// Positions of the inputs that may form products; all if `None`.
     allowed: Option<Vec<bool>>,
@@ -47,14 +50,29 @@ pub struct ProductSpace<'a> {
     factors: Vec<bool>,
     /// Of every input: what tells its column apart, and where it is not 0.
     columns: Vec<Known>,
-    /// Whether there are no values but 0 and 1.
-    binary: bool,
     /// The columns of products that were taken: worst cases ask for the same ones again and again.
     taken: Mutex<HashMap<Feature, Key>>,
+    /// Where columns are in shards: those that were passed on to all of them.
+    passed_on: Mutex<HashSet<u64>>,
+}
+
+/// What decides which products there are.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Rules {
+    degree: usize,
+    min_support: usize,
+    /// Whether there are no values but 0 and 1.
+    binary: bool,
+}
+
+impl Rules {
+    fn has_support(&self, instances: usize) -> bool {
+        instances >= self.min_support.max(1)
+    }
 }
 
 /// What is known of a column, whatever the duals.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Known {
     key: Key,
     support: u32,
@@ -87,14 +105,13 @@ impl<'a> ProductSpace<'a> {
         let binary = columns.iter().all(|column| !column.graded);
         let mut space = Self {
             inputs,
-            degree,
-            min_support: 1,
+            rules: Rules { degree, min_support: 1, binary },
             most_work: MOST_WORK,
             allowed: None,
             factors: Vec::new(),
             columns,
-            binary,
             taken: Mutex::default(),
+            passed_on: Mutex::default(),
         };
         space.factors = space.distinct_factors();
         Ok(space)
@@ -102,7 +119,7 @@ impl<'a> ProductSpace<'a> {
 
     /// Proposes only what is not 0 in at least so many training instances, inputs included [default: 1].
     pub fn min_support(mut self, instances: usize) -> Self {
-        self.min_support = instances;
+        self.rules.min_support = instances;
         self
     }
 
@@ -123,10 +140,6 @@ impl<'a> ProductSpace<'a> {
         self.allowed.as_ref().is_none_or(|allowed| allowed[position])
     }
 
-    fn has_support(&self, instances: usize) -> bool {
-        instances >= self.min_support.max(1)
-    }
-
     /// Of equal inputs that may form products, only the first are needed: put in the place of others, they make the same
     /// column with a smaller list of ids. One is enough if its values are their own squares; if not, as many as there are
     /// factors.
@@ -135,7 +148,7 @@ impl<'a> ProductSpace<'a> {
         order.par_sort_unstable_by_key(|&p| (self.columns[p].key, p));
         let mut factors = vec![false; self.columns.len()];
         for equal in order.chunk_by(|&a, &b| self.columns[a].key == self.columns[b].key) {
-            let needed = if self.columns[equal[0]].graded { self.degree } else { 1 };
+            let needed = if self.columns[equal[0]].graded { self.rules.degree } else { 1 };
             equal.iter().take(needed).for_each(|&position| factors[position] = true);
         }
         factors
@@ -155,53 +168,59 @@ impl<'a> ProductSpace<'a> {
         let position = |&id: &u64| self.inputs.columns().position(id).map(|p| p as u32);
         let positions: Arc<[u32]> = ids.iter().map(position).collect::<Option<_>>()?;
         let is_product = feature.as_product().is_some_and(|factors| {
-            (2..=self.degree).contains(&factors.len())
+            (2..=self.rules.degree).contains(&factors.len())
                 && factors.is_sorted_by(|a, b| a < b)
                 && positions.iter().all(|&p| self.is_allowed(p as usize))
         });
         (is_product || feature.as_input().is_some()).then_some(Item(positions))
     }
 
-    /// What tells the column of a feature apart; `None` if it is none of this space.
-    fn key(&self, feature: &Feature) -> Result<Option<Key>> {
-        let Some(item) = self.item(feature) else { return Ok(None) };
-        if let [position] = item.0[..] {
-            return Ok(Some(self.columns[position as usize].key));
-        }
+    /// What tells the columns of features of this space apart.
+    fn keys_of(&self, features: &[&Feature]) -> Result<Vec<Key>> {
         let mut cache = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = cache.get(feature) {
-            return Ok(Some(*key));
-        }
-        let mut key = Key::default();
-        for column in self.inputs.generate(std::slice::from_ref(feature))? {
+        let is_new = |feature: &&&Feature| feature.as_input().is_none() && !cache.contains_key(**feature);
+        let new: Vec<Feature> = features.iter().filter(is_new).map(|&feature| feature.clone()).collect();
+        for (column, feature) in self.inputs.generate(&new)?.iter().zip(new) {
+            let mut key = Key::default();
             column.each_nonzero(|row, value| key.add(row, value));
+            cache.insert(feature, key);
         }
-        cache.insert(feature.clone(), key);
-        Ok(Some(key))
+        let key = |feature: &&Feature| match self.inputs.position(feature) {
+            Some(position) => self.columns[position].key,
+            None => cache.get(*feature).copied().unwrap_or_default(),
+        };
+        Ok(features.iter().map(key).collect())
     }
 
+    /// The same of those that are taken, as far as they are of this space.
     fn keys<'t>(&self, taken: impl Iterator<Item = &'t Candidate>) -> Result<HashSet<Key>> {
         let feature = |candidate: &'t Candidate| match candidate {
-            Candidate::Feature(feature) => Some(feature),
+            Candidate::Feature(feature) => self.item(feature).map(|_| feature),
             Candidate::Group(_) => None,
         };
-        taken.filter_map(feature).filter_map(|f| self.key(f).transpose()).collect()
+        Ok(self.keys_of(&taken.filter_map(feature).collect::<Vec<_>>())?.into_iter().collect())
     }
 
     /// Offers the inputs; returns the bound `u` of each that may be a factor.
     fn score_inputs(&self, v: Residuals<'_>, tops: Tops, taken: &HashSet<Key>) -> Result<(Tops, Vec<f64>)> {
         let batch = self.inputs.columns().batch();
         let mut bounds = vec![0.0; self.columns.len()];
+        let known = match self.inputs.shards() {
+            Some(shards) => Some(shards::ask_scores(shards, v, self.columns.len())?),
+            None => None,
+        };
         let parts = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
             self.inputs.go_on()?;
             let mut tops = Tops::new(tops.wanted());
-            let first = b * batch;
-            for (k, [score, bound]) in self.scores(first, bounds.len(), v).into_iter().enumerate() {
-                let Known { key, support, .. } = self.columns[first + k];
-                if self.has_support(support as usize) {
-                    let item = Item(Arc::new([(first + k) as u32]));
+            let range = b * batch..b * batch + bounds.len();
+            let scores = known.as_ref().map(|known| Cow::Borrowed(&known[range.clone()]));
+            let scores = scores.unwrap_or_else(|| Cow::Owned(scores_of(&self.inputs, range.clone(), v)));
+            for ((position, &[score, bound]), held) in range.zip(&*scores).zip(bounds) {
+                let Known { key, support, .. } = self.columns[position];
+                if self.rules.has_support(support as usize) {
+                    let item = Item(Arc::new([position as u32]));
                     tops.offer(&Found { score, item, key }, taken);
-                    bounds[k] = if self.factors[first + k] { bound } else { 0.0 };
+                    *held = if self.factors[position] { bound } else { 0.0 };
                 }
             }
             Ok(tops)
@@ -212,22 +231,22 @@ impl<'a> ProductSpace<'a> {
         };
         Ok((tops, bounds))
     }
+}
 
-    /// The score and the bound of some columns.
-    fn scores(&self, first: usize, len: usize, v: Residuals<'_>) -> Vec<[f64; 2]> {
-        let mut scores = Vec::with_capacity(len);
-        let mut sums = vec![[0.0; 2]; v.outputs];
-        self.inputs.columns().visit(first..first + len, &mut |_, column| {
-            if let [sums] = &mut sums[..] {
-                *sums = column.signed_sums(v.v, |v, x| v * x);
-            } else {
-                sums.fill([0.0; 2]);
-                column.add_signed_sums(v.v, |v, x| v * x, &mut sums);
-            }
-            scores.push([score(&sums), bound(&sums)]);
-        });
-        scores
-    }
+/// The score and the bound of some columns.
+fn scores_of(inputs: &Inputs<'_>, range: Range<usize>, v: Residuals<'_>) -> Vec<[f64; 2]> {
+    let mut scores = Vec::with_capacity(range.len());
+    let mut sums = vec![[0.0; 2]; v.outputs];
+    inputs.columns().visit(range, &mut |_, column| {
+        if let [sums] = &mut sums[..] {
+            *sums = column.signed_sums(v.v, |v, x| v * x);
+        } else {
+            sums.fill([0.0; 2]);
+            column.add_signed_sums(v.v, |v, x| v * x, &mut sums);
+        }
+        scores.push([score(&sums), bound(&sums)]);
+    });
+    scores
 }
 
 /// The score of a product, given its sums of `v_i x_i` for every output: over positive and, made positive, over negative `v_i`.
@@ -251,7 +270,7 @@ impl FeatureSpace for ProductSpace<'_> {
         let m = u128::from(self.inputs.dimension());
         let factors =
             self.allowed.as_ref().map_or(m, |allowed| allowed.iter().filter(|a| **a).count() as u128);
-        (2..=self.degree as u128).fold(m, |sum, d| sum.saturating_add(binomial(factors, d)))
+        (2..=self.rules.degree as u128).fold(m, |sum, d| sum.saturating_add(binomial(factors, d)))
     }
 
     fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
@@ -259,8 +278,12 @@ impl FeatureSpace for ProductSpace<'_> {
         let taken = self.keys(ask.taken.iter())?;
         let (tops, bounds) = self.score_inputs(v, Tops::new(ask.wanted(usize::MAX)), &taken)?;
         let work = Work::new(self.most_work, self.inputs.given_context(), advice());
-        let mut search = Search::new(self, v, &bounds, tops, &taken, &work);
-        let products = if self.degree > 1 { search.run()? } else { 0 };
+        let mut search = Search::new(self.rules, v, &bounds, tops, &taken, &work);
+        let products = match self.inputs.shards() {
+            _ if self.rules.degree < 2 => 0,
+            Some(shards) => self.run_in_shards(&mut search, shards)?,
+            None => search.run(self.inputs.columns())?,
+        };
         let named = |found: Vec<Found>| {
             let candidate = |f: Found| {
                 let item = Candidate::Feature(self.feature(&f.item));
@@ -290,7 +313,7 @@ impl FeatureSpace for ProductSpace<'_> {
     }
 
     fn settings(&self) -> Settings {
-        let (degree, support) = (self.degree.to_string(), self.min_support.to_string());
+        let (degree, support) = (self.rules.degree.to_string(), self.rules.min_support.to_string());
         let mut settings = vec![("space", "products".into()), ("degree", degree), ("min-support", support)];
         settings.extend(self.allowed.as_deref().map(only));
         settings
@@ -300,11 +323,16 @@ impl FeatureSpace for ProductSpace<'_> {
         let &Demand { outputs, threads, .. } = demand;
         let columns = self.inputs.columns();
         let per_input = (size_of::<Known>() + 2 + 8 + 12 + (16 * outputs + 4) * threads) as u64;
+        if self.inputs.shards().is_some() {
+            let search = per_input * columns.len() as u64 + 2 * shards::MOST_SENT;
+            let longest = longest(columns, 1).iter().sum();
+            return Footprint::of_products([search; 2], columns.rows(), longest, demand);
+        }
         // A search may have to follow every feature, and to hold all rows for that.
         let held = per_input * columns.len() as u64
             + RankedRows::ROW_SIZE * columns.rows() as u64
-            + (RankedRows::value_size(self.binary) + search::MEMBER) * columns.nonzeros();
-        let walks = threads as u64 * (self.degree as u64 * search::HANDED_ON + columns.visit_bytes());
+            + (RankedRows::value_size(self.rules.binary) + search::MEMBER) * columns.nonzeros();
+        let walks = threads as u64 * (self.rules.degree as u64 * search::HANDED_ON + columns.visit_bytes());
         let longest = longest(columns, 1).iter().sum();
         Footprint::of_products([held + walks; 2], columns.rows(), longest, demand)
     }
@@ -333,6 +361,9 @@ fn binomial(m: u128, d: u128) -> u128 {
 
 /// One pass over all values: what is known of each column.
 fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
+    if let Some(shards) = inputs.shards() {
+        return shards::ask_survey(shards);
+    }
     let columns = inputs.columns();
     let batch = columns.batch();
     let part = |(b, known): (usize, &mut [Known])| {
@@ -354,10 +385,9 @@ fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
     let parts: Vec<_> = known.par_chunks_mut(batch).enumerate().map(part).collect();
     // The first bad value is named, on any number of threads.
     if let Some((position, row, x)) = parts.iter().find_map(|bad| *bad) {
-        let (row, name) = (u64::from(row) + 1, inputs.name(&inputs.feature(position)));
-        return Err(Error::Data(format!(
-            "row {row}, feature {name}: {x} is not within 0 and 1, as products of several features need; scale the values"
-        )));
+        let reason =
+            format!("{x} is not within 0 and 1, as products of several features need; scale the values");
+        return Err(inputs.refuse(position, Some(row), reason));
     }
     Ok(known)
 }

@@ -20,7 +20,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::distinct::{Found, Item, Key, Tops};
-use super::{ProductSpace, ROUNDING, bound, score};
+use super::{ROUNDING, Rules, bound, score};
+use crate::data::Columns;
 use crate::error::Result;
 use crate::space::ask::Residuals;
 use crate::space::ranked::RankedRows;
@@ -41,16 +42,16 @@ pub(super) const HANDED_ON: u64 = ROOM * MEMBER;
 
 /// The search at given duals.
 pub(super) struct Search<'a> {
-    space: &'a ProductSpace<'a>,
-    v: Residuals<'a>,
+    pub(super) rules: Rules,
+    pub(super) v: Residuals<'a>,
     /// Positions of the features that may be in a product worth looking at, by falling bound.
-    order: Vec<u32>,
+    pub(super) order: Vec<u32>,
     /// Their bounds.
-    bounds: Vec<f64>,
-    rows: RankedRows,
-    tops: Tops,
-    taken: &'a HashSet<Key>,
-    work: &'a Work<'a>,
+    pub(super) bounds: Vec<f64>,
+    pub(super) rows: RankedRows,
+    pub(super) tops: Tops,
+    pub(super) taken: &'a HashSet<Key>,
+    pub(super) work: &'a Work<'a>,
 }
 
 /// An instance of a product.
@@ -79,7 +80,7 @@ impl Member {
 }
 
 /// Where a product is not 0: first the instances with dual weight, then the others; each in order.
-struct Node {
+pub(super) struct Node {
     members: Vec<Member>,
     active: usize,
     /// Whether the last factor is 1 wherever the product is not 0.
@@ -104,7 +105,7 @@ struct Child {
 
 impl<'a> Search<'a> {
     pub(super) fn new(
-        space: &'a ProductSpace<'a>,
+        rules: Rules,
         v: Residuals<'a>,
         bounds: &[f64],
         tops: Tops,
@@ -119,7 +120,7 @@ impl<'a> Search<'a> {
         let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
         order.par_sort_unstable_by(by_bound);
         let bounds = order.iter().map(|&p| bounds[p as usize]).collect();
-        Self { space, v, order, bounds, rows: RankedRows::default(), tops, taken, work }
+        Self { rules, v, order, bounds, rows: RankedRows::default(), tops, taken, work }
     }
 
     pub(super) fn into_tops(self) -> Tops {
@@ -127,15 +128,34 @@ impl<'a> Search<'a> {
     }
 
     /// Looks at all products of two and more that may be among the best; returns how many were scored.
-    pub(super) fn run(&mut self) -> Result<u128> {
+    pub(super) fn run(&mut self, columns: &dyn Columns) -> Result<u128> {
+        self.rows = RankedRows::new(columns, &self.order, self.rules.binary, |_| true, self.work)?;
+        self.each_batch(|search, ranks| {
+            let gather = |&position: &u32| {
+                search.work.go_on()?;
+                let mut values = Vec::new();
+                columns.see(position as usize, |column| column.each_nonzero(|row, x| values.push((row, x))));
+                Ok(values)
+            };
+            let values: Vec<Vec<(u32, f64)>> =
+                search.order[ranks.clone()].par_iter().map(gather).collect::<Result<_>>()?;
+            let ranked = (ranks.start as u32..).zip(&values);
+            let pivots: Vec<_> = ranked.map(|(rank, values)| (rank, search.pivot(rank, values))).collect();
+            search.score(ranks.end, &pivots)
+        })
+    }
+
+    /// Has batches of features looked at, by their ranks, for as long as one of them may matter: `score` says what is the best
+    /// then, and how many products were scored. Returns how many these are in all.
+    pub(super) fn each_batch(
+        &mut self,
+        mut score: impl FnMut(&mut Self, Range<usize>) -> Result<(Tops, u128)>,
+    ) -> Result<u128> {
         let (mut scored, mut first, mut batch) = (0, 0, FIRST_BATCH);
-        let columns = self.space.inputs.columns();
-        self.rows = RankedRows::new(columns, &self.order, self.space.binary, |_| true, self.work)?;
         // Later features have smaller bounds.
         while first < self.order.len() && reaches(self.bounds[first], self.tops.threshold()) {
             let last = self.order.len().min(first + batch);
-            let pivots = self.pivots(first..last)?;
-            let (tops, products) = self.score(first, &pivots)?;
+            let (tops, products) = score(self, first..last)?;
             self.tops = tops;
             scored += products;
             first = last;
@@ -144,40 +164,26 @@ impl<'a> Search<'a> {
         Ok(scored)
     }
 
-    /// The features of these ranks as products of one factor; their values are added to the rows.
-    fn pivots(&mut self, ranks: Range<usize>) -> Result<Vec<Node>> {
-        let columns = self.space.inputs.columns();
-        let gather = |&position: &u32| {
-            self.work.go_on()?;
-            let mut values = Vec::new();
-            columns.see(position as usize, |column| column.each_nonzero(|row, x| values.push((row, x))));
-            Ok(values)
-        };
-        let values: Vec<Vec<(u32, f64)>> =
-            self.order[ranks.clone()].par_iter().map(gather).collect::<Result<_>>()?;
-        let mut nodes = Vec::with_capacity(values.len());
-        for (rank, values) in (ranks.start as u32..).zip(values) {
-            let members = values.into_iter().map(|(row, value)| {
-                let before = self.rows.push(row, rank, value);
-                Member { row, before, value }
-            });
-            let (mut members, idle): (Vec<_>, Vec<_>) =
-                members.partition(|member| self.v.weighs(member.row as usize));
-            let active = members.len();
-            members.extend(idle);
-            nodes.push(Node { members, active, ones: false });
-        }
-        Ok(nodes)
+    /// A feature as a product of one factor, given where it is not 0; its values are added to the rows.
+    pub(super) fn pivot(&mut self, rank: u32, values: &[(u32, f64)]) -> Node {
+        let members = values.iter().map(|&(row, value)| {
+            let before = self.rows.push(row, rank, value);
+            Member { row, before, value }
+        });
+        let (mut members, idle): (Vec<_>, Vec<_>) =
+            members.partition(|member| self.v.weighs(member.row as usize));
+        let active = members.len();
+        members.extend(idle);
+        Node { members, active, ones: false }
     }
 
-    /// Looks at everything that can follow a batch of features, whose ranks begin with `first`. Each starts from what is the
-    /// best before the batch, so that what it finds, and what it leaves out, does not depend on threads.
-    fn score(&self, first: usize, pivots: &[Node]) -> Result<(Tops, u128)> {
-        let width = first + pivots.len();
+    /// Looks at everything that can follow some features, given with their ranks, which are below `width`. Each starts from what is
+    /// the best before them, so that what it finds, and what it leaves out, does not depend on threads.
+    pub(super) fn score(&self, width: usize, pivots: &[(u32, Node)]) -> Result<(Tops, u128)> {
         let start = || (self.tops.clone(), 0, Scratch::new(width, self.v.outputs));
-        let step = |(mut tops, scored, mut scratch): (Tops, u128, Scratch), (k, pivot): (usize, &Node)| {
+        let step = |(mut tops, scored, mut scratch): (Tops, u128, Scratch), (rank, pivot): &(u32, Node)| {
             let mut walk = Walk::new(self, &mut scratch);
-            walk.path.push((first + k) as u32);
+            walk.path.push(*rank);
             walk.descend(pivot)?;
             walk.report(0)?;
             let products = walk.scored;
@@ -186,7 +192,7 @@ impl<'a> Search<'a> {
             }
             Ok((tops, scored + products, scratch))
         };
-        let done = pivots.par_iter().enumerate().with_min_len(1).try_fold(start, step);
+        let done = pivots.par_iter().with_min_len(1).try_fold(start, step);
         let done = done.map(|part| part.map(|(tops, scored, _)| (tops, scored)));
         done.try_reduce(|| (self.tops.clone(), 0), |(a, p), (b, q)| Ok((a.merge(&b), p + q)))
     }
@@ -255,7 +261,7 @@ impl<'s, 't> Walk<'s, 't> {
     /// Looks at all products that follow the one at the end of the path, whose instances are given.
     fn descend(&mut self, node: &Node) -> Result<()> {
         let children = self.children(node)?;
-        let deeper = self.path.len() + 1 < self.search.space.degree;
+        let deeper = self.path.len() + 1 < self.search.rules.degree;
         let values: u64 = node.members.iter().map(|member| u64::from(member.before)).sum();
         let together = if values <= ROOM { children.len() as u64 } else { ROOM / node.members.len() as u64 };
         for group in children.chunks(together.max(FEWEST_CHILDREN) as usize) {
@@ -266,7 +272,7 @@ impl<'s, 't> Walk<'s, 't> {
             self.report(values)?;
             for (child, next) in group.iter().zip(self.hand_on(node, group)) {
                 let same = next.ones && next.members.len() == node.members.len();
-                if same || !self.search.space.has_support(next.members.len()) {
+                if same || !self.search.rules.has_support(next.members.len()) {
                     continue;
                 }
                 if !self.can_matter(child.reach) {
@@ -330,7 +336,7 @@ impl<'s, 't> Walk<'s, 't> {
             let score = score(sums);
             sums.fill([0.0; 2]);
             self.scored += 1;
-            let deeper = self.path.len() + 1 < self.search.space.degree;
+            let deeper = self.path.len() + 1 < self.search.rules.degree;
             let most = score + ROUNDING * bound;
             let reach = if deeper { bound } else { most };
             if self.can_matter(reach) {
@@ -365,7 +371,7 @@ impl<'s, 't> Walk<'s, 't> {
         let (score, key, support) = self.evaluate(child, node, &factors);
         let item = Item(factors.iter().map(|factor| factor.0).collect::<Arc<[u32]>>());
         let found = Found { score, item, key };
-        if self.search.space.has_support(support) && found.score >= self.tops.threshold() {
+        if self.search.rules.has_support(support) && found.score >= self.tops.threshold() {
             self.tops.to_mut().offer(&found, self.search.taken);
         }
     }
@@ -380,7 +386,7 @@ impl<'s, 't> Walk<'s, 't> {
     /// added in order of instances. So equal columns have equal scores, whatever they are products of.
     fn evaluate(&self, child: &Child, node: &Node, factors: &[(u32, u32)]) -> (f64, Key, usize) {
         let mut key = Key::default();
-        if self.search.space.binary {
+        if self.search.rules.binary {
             node.members.iter().for_each(|member| key.add(member.row, 1.0));
             return (child.score, key, node.members.len());
         }

@@ -1,14 +1,15 @@
 //! The columns of all shards, as the driver sees them.
 
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::de::DeserializeOwned;
 
 use super::Shards;
 use super::message::{Best, Facts, Question, Request, Search, Vectors, Weighing, read_reply, write_request};
-use crate::data::{Column, ColumnView, Columns, GoOn, Moments};
+use crate::data::{Column, ColumnView, Columns, GoOn, Moments, Names};
 use crate::error::{Error, Result};
 use crate::space::additive::Curves;
 use crate::space::ask::Residuals;
@@ -18,11 +19,14 @@ use crate::space::{Gain, Scale};
 /// A storage whose columns are in shards. It holds where each column is, and nothing of its values.
 pub struct ShardColumns<'a> {
     shards: &'a dyn Shards,
+    names: &'a Names,
     /// The ids of columns that are there, but hidden.
     hidden: Vec<u64>,
     rows: usize,
     dimension: u64,
     nonzeros: u64,
+    /// The first id of each shard that has columns.
+    firsts: Vec<u64>,
     /// Ids that follow each other, in order, and the position of the first of each range.
     ids: Vec<(Range<u64>, usize)>,
     len: usize,
@@ -31,30 +35,45 @@ pub struct ShardColumns<'a> {
     ones: bool,
     /// How many values columns have, once somebody asked for it.
     filled: OnceLock<Vec<u32>>,
+    /// Columns that were here lately.
+    fetched: Arc<Mutex<Fetched>>,
     /// Why shards could not be asked for sums or columns, if they could not.
     failure: Mutex<Option<Error>>,
 }
 
 impl<'a> ShardColumns<'a> {
-    /// The columns of these shards, which are in the order of their columns. An error if they do not belong together.
-    pub fn new(shards: &'a dyn Shards) -> Result<Self> {
-        Self::without(shards, Vec::new())
+    /// The columns of these shards, which are in the order of their columns, called by `names`. An error if they do not belong
+    /// together.
+    pub fn new(shards: &'a dyn Shards, names: &'a Names) -> Result<Self> {
+        Self::made(shards, names, Vec::new(), Arc::default())
     }
 
     /// The same without the columns of these ids, which a model has in any case.
-    pub fn without(shards: &'a dyn Shards, hidden: Vec<u64>) -> Result<Self> {
+    pub fn without(&self, hidden: &[u64]) -> Result<Self> {
+        Self::made(self.shards, self.names, hidden.to_vec(), Arc::clone(&self.fetched))
+    }
+
+    fn made(
+        shards: &'a dyn Shards,
+        names: &'a Names,
+        hidden: Vec<u64>,
+        fetched: Arc<Mutex<Fetched>>,
+    ) -> Result<Self> {
         let mut columns = Self {
             shards,
+            names,
             hidden,
             rows: 0,
             dimension: 0,
             nonzeros: 0,
+            firsts: Vec::new(),
             ids: Vec::new(),
             len: 0,
             bytes_by_rows: 0,
             narrow: true,
             ones: true,
             filled: OnceLock::new(),
+            fetched,
             failure: Mutex::new(None),
         };
         let facts: Vec<Facts> = columns.ask(Question::Facts)?;
@@ -75,6 +94,7 @@ impl<'a> ShardColumns<'a> {
         // Where there are no values, nothing is said of them.
         self.narrow &= facts.narrow || facts.ids.is_empty();
         self.ones &= facts.ones || facts.ids.is_empty();
+        self.firsts.extend(facts.ids.first().map(|range| range.start));
         for range in facts.ids {
             let follows = self.ids.last().is_none_or(|(last, _)| last.end <= range.start);
             let count = range.end.checked_sub(range.start).and_then(|count| usize::try_from(count).ok());
@@ -90,17 +110,36 @@ impl<'a> ShardColumns<'a> {
         Ok(())
     }
 
+    /// The first id of each shard that has columns: a shard can tell by its own which of them it is.
+    pub(in crate::space) fn firsts(&self) -> &[u64] {
+        &self.firsts
+    }
+
+    /// What features are called.
+    pub(in crate::space) fn names(&self) -> &'a Names {
+        self.names
+    }
+
     /// The replies of all shards.
-    fn ask<T: DeserializeOwned>(&self, question: Question<'_>) -> Result<Vec<T>> {
+    pub(in crate::space) fn ask<T: DeserializeOwned>(&self, question: Question<'_>) -> Result<Vec<T>> {
         let request = write_request(&Request { hidden: Cow::Borrowed(&self.hidden), question })?;
-        self.shards.ask(&request)?.iter().map(|reply| read_reply(reply)).collect()
+        let name = |id: u64| self.names.show(id);
+        self.shards.ask(&request)?.iter().map(|reply| read_reply(reply, name)).collect()
     }
 
     /// The same where the replies are numbers for columns: those of all, so many.
-    fn ask_each<T: DeserializeOwned>(&self, question: Question<'_>, count: usize) -> Result<Vec<T>> {
+    pub(in crate::space) fn ask_each<T: DeserializeOwned>(
+        &self,
+        question: Question<'_>,
+        count: usize,
+    ) -> Result<Vec<T>> {
         let all: Vec<T> = self.ask::<Vec<T>>(question)?.into_iter().flatten().collect();
         let fits = all.len() == count;
         fits.then_some(all).ok_or_else(|| Error::Data("a shard has other columns than it said".into()))
+    }
+
+    fn lock_fetched(&self) -> MutexGuard<'_, Fetched> {
+        self.fetched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What came of something that has no way to fail, for which shards are asked.
@@ -166,7 +205,7 @@ impl<'a> ShardColumns<'a> {
         taken: impl IntoIterator<Item = usize>,
     ) -> Search<'q> {
         let taken = Cow::Owned(self.ids_of(taken));
-        Search { weighing: scale.map(weighing), v: vectors(v), wanted, taken }
+        Search { weighing: scale.map(weighing), v: Vectors::of(v), wanted, taken }
     }
 
     /// The best columns by score, of all and of those that are not taken.
@@ -204,7 +243,7 @@ impl<'a> ShardColumns<'a> {
     ) -> Result<Vec<f64>> {
         let (weighing, ids) = (scale.map(weighing), self.ids_of(positions.iter().copied()));
         let question =
-            Question::Gains { weighing, v: vectors(v), gain: borrowed(gain), ids: Cow::Borrowed(&ids) };
+            Question::Gains { weighing, v: Vectors::of(v), gain: borrowed(gain), ids: Cow::Borrowed(&ids) };
         in_order(&ids, self.ask(question)?)
     }
 
@@ -244,8 +283,42 @@ impl<'a> ShardColumns<'a> {
     }
 }
 
-fn vectors(v: Residuals<'_>) -> Vectors<'_> {
-    Vectors { v: Cow::Borrowed(v.v), outputs: v.outputs }
+/// Bytes of columns that are kept when they were fetched.
+const MOST_KEPT: usize = 1 << 27;
+
+/// Bytes of columns that are fetched together, about, where all are visited.
+const AT_ONCE: usize = 1 << 26;
+
+/// Columns that were fetched lately: a run, and what judges its model, asks for the same ones again and again.
+#[derive(Default)]
+struct Fetched {
+    columns: HashMap<u64, Arc<Column>>,
+    bytes: usize,
+}
+
+impl Fetched {
+    /// Those of some columns that are here, and the ids of the others, each once and in order.
+    fn some(&self, ids: &[u64]) -> (HashMap<u64, Arc<Column>>, Vec<u64>) {
+        let here = ids.iter().filter_map(|id| Some((*id, Arc::clone(self.columns.get(id)?))));
+        let missing = ids.iter().copied().filter(|id| !self.columns.contains_key(id));
+        (here.collect(), missing.collect::<BTreeSet<u64>>().into_iter().collect())
+    }
+
+    /// Keeps these as well, and forgets all others where they are too many. What is too large by itself is not kept.
+    fn keep(&mut self, new: &[(u64, Arc<Column>)]) {
+        let size = |column: &Column| match column {
+            Column::Dense(values) => size_of_val(&values[..]),
+            Column::Sparse { rows, values } => size_of_val(&rows[..]) + size_of_val(&values[..]),
+        };
+        let bytes: usize = new.iter().map(|(_, column)| size(column)).sum();
+        if self.bytes + bytes > MOST_KEPT {
+            *self = Self::default();
+        }
+        if bytes <= MOST_KEPT {
+            self.bytes += bytes;
+            self.columns.extend(new.iter().cloned());
+        }
+    }
 }
 
 fn borrowed<'g>(gain: &'g Gain<'_>) -> Gain<'g> {
@@ -258,7 +331,7 @@ fn weighing(scale: &Scale) -> Weighing<'_> {
 
 /// What was found for ids, in the order in which they were asked for.
 fn in_order<T>(ids: &[u64], replies: Vec<Vec<(u64, T)>>) -> Result<Vec<T>> {
-    let mut found: std::collections::HashMap<u64, T> = replies.into_iter().flatten().collect();
+    let mut found: HashMap<u64, T> = replies.into_iter().flatten().collect();
     let missing = || Error::Data("a shard lacks a column that it had".into());
     ids.iter().map(|id| found.remove(id).ok_or_else(missing)).collect()
 }
@@ -313,25 +386,28 @@ impl Columns for ShardColumns<'_> {
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         let ids = self.ids_of(positions.iter().copied());
-        // A column that is wanted twice comes once.
-        let mut once = ids.clone();
-        once.sort_unstable();
-        once.dedup();
-        let replies = self.ask(Question::Columns { ids: Cow::Borrowed(&once) });
-        let none = || Column::Sparse { rows: Vec::new(), values: Vec::new() };
-        match self.or_note(replies.and_then(|replies| in_order::<Column>(&once, replies))) {
-            Some(columns) => {
-                let column =
-                    |id: &u64| once.binary_search(id).map_or_else(|_| none(), |at| columns[at].clone());
-                ids.iter().map(column).collect()
+        let (mut here, missing) = self.lock_fetched().some(&ids);
+        if !missing.is_empty() {
+            let replies = self.ask(Question::Columns { ids: Cow::Borrowed(&missing) });
+            if let Some(columns) = self.or_note(replies.and_then(|replies| in_order(&missing, replies))) {
+                let new: Vec<(u64, Arc<Column>)> =
+                    missing.into_iter().zip(columns.into_iter().map(Arc::new)).collect();
+                self.lock_fetched().keep(&new);
+                here.extend(new);
             }
-            None => ids.iter().map(|_| none()).collect(),
         }
+        let none = || Column::Sparse { rows: Vec::new(), values: Vec::new() };
+        ids.iter().map(|id| here.get(id).map_or_else(none, |column| (**column).clone())).collect()
     }
 
+    /// Fetches them, a few at a time. Nothing that looks at every column should do it this way.
     fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
-        let columns = self.gather(&range.clone().collect::<Vec<_>>());
-        range.zip(&columns).for_each(|(position, column)| each(position, column.view()));
+        let together = (AT_ONCE / (12 * self.rows.max(1))).max(1);
+        for first in range.clone().step_by(together) {
+            let some: Vec<usize> = (first..range.end.min(first + together)).collect();
+            let columns = self.gather(&some);
+            some.into_iter().zip(&columns).for_each(|(position, column)| each(position, column.view()));
+        }
     }
 
     fn filled(&self, position: usize) -> usize {

@@ -14,7 +14,9 @@ mod message;
 mod server;
 
 pub use columns::ShardColumns;
+pub(super) use message::{Question, SentColumn, Vectors};
 pub use server::ShardServer;
+pub(super) use server::{Memory, remembered, reply};
 
 use super::{
     Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Members, Precision, Settings,

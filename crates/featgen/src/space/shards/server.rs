@@ -1,5 +1,6 @@
 //! A shard: some columns, and the answers to questions about them.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::space::additive::{AdditiveSpace, CurveSearch, Curves};
 use crate::space::ask::Residuals;
 use crate::space::topb::{TopB, Tops};
-use crate::space::{Inputs, LinearSpace, Scale};
+use crate::space::{Inputs, LinearSpace, Scale, poly, products};
 
 /// The columns of a shard. What it answers depends on them and on the request alone; what is remembered from one request to the next
 /// only saves time.
@@ -23,15 +24,27 @@ pub struct ShardServer {
     context: Context,
     scale: Memory<Scale>,
     curves: Memory<Vec<f64>>,
+    partners: Memory<poly::shards::Partners>,
+    factors: products::shards::Factors,
 }
 
-/// The last of what was made, with a number that stands for what it was made for.
-type Memory<T> = Mutex<Option<(u64, Arc<T>)>>;
+/// The last of what was made, each with a number that stands for what it was made for.
+pub(in crate::space) type Memory<T> = Mutex<VecDeque<(u64, Arc<T>)>>;
+
+/// How many are remembered of what is small: folds that run side by side each have their own.
+const REMEMBERED: usize = 8;
 
 impl ShardServer {
     /// Answers for these columns, which have the ids that they have in the whole: see [`Part`](crate::data::Part).
     pub fn new(columns: Box<dyn Columns>, context: &Context) -> Self {
-        Self { columns, context: context.clone(), scale: Mutex::default(), curves: Mutex::default() }
+        Self {
+            columns,
+            context: context.clone(),
+            scale: Mutex::default(),
+            curves: Mutex::default(),
+            partners: Mutex::default(),
+            factors: products::shards::Factors::default(),
+        }
     }
 
     /// The columns.
@@ -48,19 +61,35 @@ impl ShardServer {
             let shard = Shard { server: self, columns, inputs: Inputs::over(columns).context(&self.context) };
             shard.answer(&request)
         });
-        let failed = |error: Error| write_reply(&Err::<(), _>(error.to_string()));
+        let failed = |error: Error| write_reply(&Err::<(), _>(error.into()));
         answered.and_then(|answer| answer).unwrap_or_else(failed)
     }
 }
 
-/// What `make` makes, unless the same was made last. The number stands for all that it depends on.
-fn remembered<T>(memory: &Memory<T>, number: u64, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
-    let mut last = memory.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, made)) = last.as_ref().filter(|(known, _)| *known == number) {
-        return Ok(Arc::clone(made));
+/// What `make` makes, unless the same was one of the last `most` that were made. The number stands for all that it depends on.
+///
+/// Nothing is locked while it is made: a thread that waits for others in the middle of it may take up another request, which asks
+/// here too.
+pub(in crate::space) fn remembered<T>(
+    memory: &Memory<T>,
+    number: u64,
+    most: usize,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<Arc<T>> {
+    let last = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    // Room is made first: what is remembered may be large.
+    let make_room = |last: &mut VecDeque<_>| last.truncate(most.saturating_sub(1));
+    {
+        let mut last = last();
+        if let Some((_, made)) = last.iter().find(|(known, _)| *known == number) {
+            return Ok(Arc::clone(made));
+        }
+        make_room(&mut last);
     }
     let made = Arc::new(make()?);
-    *last = Some((number, Arc::clone(&made)));
+    let mut last = last();
+    make_room(&mut last);
+    last.push_front((number, Arc::clone(&made)));
     Ok(made)
 }
 
@@ -83,7 +112,7 @@ impl Shard<'_> {
             Question::Largest => reply(&self.inputs.largest()?),
             Question::Sums { ids, v, squared } => {
                 let ids = ids.start..ids.end.max(ids.start);
-                reply(&self.sums(self.inputs.positions(&ids), self.checked(v)?, *squared))
+                reply(&self.sums(self.inputs.positions(&ids), v.checked(self.columns.rows())?, *squared))
             }
             Question::Moments { weights } => {
                 self.check_length(weights)?;
@@ -94,14 +123,14 @@ impl Shard<'_> {
                 reply(&ids.into_iter().zip(self.columns.gather(&positions)).collect::<Vec<_>>())
             }
             Question::ByScore { search } => {
-                let v = self.checked(&search.v)?;
+                let v = search.v.checked(self.columns.rows())?;
                 self.weighed(hidden, search.weighing.as_ref(), |inputs| {
                     let tops = LinearSpace::from(inputs).by_score(v, search.wanted, &self.taken(search))?;
                     Ok(reply(&self.found(tops, self.columns.len() as u128)))
                 })?
             }
             Question::ByGain { search, gain } => {
-                let v = self.checked(&search.v)?;
+                let v = search.v.checked(self.columns.rows())?;
                 self.check_curvature(&gain.curvature, &search.v)?;
                 self.weighed(hidden, search.weighing.as_ref(), |inputs| {
                     let space = LinearSpace::from(inputs);
@@ -110,7 +139,7 @@ impl Shard<'_> {
                 })?
             }
             Question::Gains { weighing, v, gain, ids } => {
-                let residuals = self.checked(v)?;
+                let residuals = v.checked(self.columns.rows())?;
                 self.check_curvature(&gain.curvature, v)?;
                 let (ids, positions) = self.present(ids);
                 self.weighed(hidden, weighing.as_ref(), |inputs| {
@@ -128,6 +157,12 @@ impl Shard<'_> {
                 let (_, positions) = self.present(done);
                 let done: Vec<u32> = positions.into_iter().map(|p| p as u32).collect();
                 self.best_curves(hidden, curves, search, |space, ask| space.score_others(ask, &done, *floor))?
+            }
+            Question::Poly(question) => {
+                poly::shards::answer(question, hidden, self.inputs, &self.server.partners)?
+            }
+            Question::Products(question) => {
+                products::shards::answer(question, self.inputs, &self.server.factors)?
             }
         })
     }
@@ -162,14 +197,6 @@ impl Shard<'_> {
 
     fn taken(&self, search: &Search<'_>) -> Vec<usize> {
         self.present(&search.taken).1
-    }
-
-    /// Vectors of as many numbers as there are rows.
-    fn checked<'v>(&self, vectors: &'v Vectors<'_>) -> Result<Residuals<'v>> {
-        let (held, rows, outputs) = (vectors.v.len(), self.columns.rows(), vectors.outputs);
-        let fits = outputs > 0 && rows.checked_mul(outputs) == Some(held);
-        let other = || Error::Data(format!("{held} numbers for {rows} rows and {outputs} outputs"));
-        fits.then_some(Residuals { v: &vectors.v, rows, outputs }).ok_or_else(other)
     }
 
     fn check_length(&self, numbers: &[f64]) -> Result<()> {
@@ -226,7 +253,7 @@ impl Shard<'_> {
         weights.map_or(Ok(()), |weights| self.check_length(weights))?;
         let number = digest((hidden, scaling.name(), weights.map(bytemuck::cast_slice::<f64, u64>)));
         let make = || Scale::new(*scaling, &self.inputs, weights);
-        let scale = remembered(&self.server.scale, number, make)?;
+        let scale = remembered(&self.server.scale, number, REMEMBERED, make)?;
         see(self.inputs.scaled(&scale))
     }
 
@@ -234,7 +261,7 @@ impl Shard<'_> {
         curves.counts().map_or(Ok(()), |counts| self.check_length(counts))?;
         let written = postcard::to_allocvec(curves).unwrap_or_default();
         let number = digest((hidden, written));
-        remembered(&self.server.curves, number, || curves.scales(&self.inputs))
+        remembered(&self.server.curves, number, REMEMBERED, || curves.scales(&self.inputs))
     }
 
     fn best_curves(
@@ -244,7 +271,7 @@ impl Shard<'_> {
         search: &Search<'_>,
         find: impl FnOnce(&AdditiveSpace<'_>, &CurveSearch<'_>) -> Result<(Tops<u32>, u128)>,
     ) -> Result<Vec<u8>> {
-        let v = self.checked(&search.v)?;
+        let v = search.v.checked(self.columns.rows())?;
         let scales = self.curve_scales(hidden, curves)?;
         let space = AdditiveSpace::with_scales(self.inputs, curves.clone(), scales.to_vec());
         let taken = self.taken(search).into_iter().map(|p| p as u32).collect();
@@ -261,6 +288,6 @@ impl Shard<'_> {
     }
 }
 
-fn reply(reply: &impl Serialize) -> Vec<u8> {
+pub(in crate::space) fn reply(reply: &impl Serialize) -> Vec<u8> {
     write_reply(&Ok(reply))
 }

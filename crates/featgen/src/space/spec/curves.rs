@@ -36,7 +36,6 @@ pub(super) static HIK: Kind = Kind {
     help: "A curve of each feature in many steps, as the kernel min(x, z) makes it",
     makes: Makes::Curves,
     takes_negative: false,
-    in_shards: true,
     parameters: &[LEVELS],
     build: |spec, inputs, counts| counting(AdditiveSpace::hik(inputs, spec.whole("levels"))?, counts),
 };
@@ -46,7 +45,6 @@ pub(super) static INTERSECTION: Kind = Kind {
     help: "The same for min(|x|^A, |z|^A)",
     makes: Makes::Curves,
     takes_negative: true,
-    in_shards: true,
     parameters: &[LEVELS, POWER],
     build: |spec, inputs, counts| {
         let space = AdditiveSpace::intersection(inputs, spec.whole("levels"), spec.real("power"))?;
@@ -59,7 +57,6 @@ pub(super) static GAUSSIAN: Kind = Kind {
     help: "A smooth curve of each feature, as the kernel exp(-(x - z)^2 / (2 S^2)) makes it",
     makes: Makes::Curves,
     takes_negative: true,
-    in_shards: true,
     parameters: &[SIGMA],
     build: |spec, inputs, counts| {
         counting(AdditiveSpace::gaussian(inputs, spec.real_if_any("sigma"))?, counts)

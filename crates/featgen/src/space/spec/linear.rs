@@ -8,7 +8,6 @@ pub(super) static LINEAR: Kind = Kind {
     help: "The input features as they are",
     makes: Makes::Inputs,
     takes_negative: true,
-    in_shards: true,
     parameters: &[],
     build: |_, inputs, _| Ok(Box::new(LinearSpace::from(inputs))),
 };

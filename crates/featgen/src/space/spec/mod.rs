@@ -46,8 +46,6 @@ pub struct Kind {
     pub makes: Makes,
     /// Whether values below 0 mean something in it. If not, data that have some are refused.
     pub takes_negative: bool,
-    /// Whether it can be searched where columns are in shards.
-    pub in_shards: bool,
     /// What it can be told.
     pub parameters: &'static [Parameter],
     pub(super) build: Build,
@@ -257,10 +255,6 @@ impl SpaceSpec {
     pub fn build<'a>(&self, inputs: Inputs<'a>, counts: Option<&[f64]>) -> Result<Built<'a>> {
         let context = inputs.given_context().cloned().unwrap_or_default();
         let Some(columns) = inputs.shards() else { return context.run(|| self.build_here(inputs, counts))? };
-        if !self.kind.in_shards {
-            let reason = format!("{} is not searched where columns are in shards", self.kind.name);
-            return Err(Error::parameter("space", reason));
-        }
         let Built { space, omitted } = columns.settle(context.run(|| self.build_here(inputs, counts))?)?;
         Ok(Built { space: Box::new(ShardedSpace { space, columns }), omitted })
     }

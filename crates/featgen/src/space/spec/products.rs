@@ -17,7 +17,6 @@ pub(super) static POLY2: Kind = Kind {
     help: "The inputs, their squares and all products of two, as the kernel (gamma x.z + coef0)^2 weighs them",
     makes: Makes::Products,
     takes_negative: true,
-    in_shards: false,
     parameters: &[
         Parameter {
             id: "gamma",
@@ -51,7 +50,6 @@ pub(super) static PRODUCTS: Kind = Kind {
     help: "The inputs and all products of up to D different ones, for values from 0 to 1",
     makes: Makes::Products,
     takes_negative: false,
-    in_shards: false,
     parameters: &[
         Parameter {
             id: "degree",

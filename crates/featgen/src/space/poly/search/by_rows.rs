@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use rayon::prelude::*;
 
-use super::Search;
+use super::{Pivots, Search};
 use crate::error::Result;
 use crate::space::ask::length;
 use crate::space::poly::Item;
@@ -20,43 +20,36 @@ const FEWEST_TOGETHER: usize = 16;
 const PER_ROW: usize = 4;
 
 impl Search<'_> {
-    /// Multiplies features, whose ranks begin with `first`, with all of the part before them that may matter.
+    /// Multiplies features with all of the part before them that may matter.
     pub(super) fn score_by_rows<const ONE: bool>(
         &self,
         rows: &RankedRows,
-        first: usize,
-        columns: &[Vec<(u32, f64)>],
+        pivots: &Pivots<'_>,
     ) -> Result<(Tops<Item>, u128)> {
-        let belongs = self.part.contains(&first);
-        // The first feature has the largest bound.
-        let width = self.v.outputs * self.partners_of(self.bounds[first], first + columns.len());
-        let wanted = self.tops.wanted();
-        let share = columns.len().div_ceil(rayon::current_num_threads());
-        let together = share.min((ROOM / width.max(1)).max(FEWEST_TOGETHER));
-        let parts = columns.par_chunks(together).enumerate();
-        let score = |(k, columns): (usize, &[Vec<(u32, f64)>])| {
-            let first = first + k * together;
-            let values: usize = columns.iter().map(Vec::len).sum();
-            let by_rows = belongs && columns.len() * width <= ROOM && values >= self.v.rows / PER_ROW;
-            let width = if by_rows { columns.len() * width } else { width };
-            let (mut tops, mut sums) = (Tops::new(wanted), self.spare_sums(width));
+        let most = (0..pivots.len()).map(|k| self.partners(pivots, k)).max().unwrap_or(0);
+        let width = self.v.outputs * most;
+        let share = pivots.len().div_ceil(rayon::current_num_threads());
+        let together = share.min((ROOM / width.max(1)).max(FEWEST_TOGETHER)).max(1);
+        let score = |k: usize| {
+            let some = k * together..pivots.len().min((k + 1) * together);
+            let values: usize = pivots.columns[some.clone()].iter().map(Vec::len).sum();
+            let by_rows =
+                pivots.place.is_some() && some.len() * width <= ROOM && values >= self.v.rows / PER_ROW;
+            let width = if by_rows { some.len() * width } else { width };
+            let (mut tops, mut sums) = (Tops::new(self.wanted), self.spare_sums(width));
             let mut pairs = 0;
             if by_rows {
-                pairs += self.score_row_after_row::<ONE>(
-                    rows,
-                    first..first + columns.len(),
-                    &mut sums,
-                    &mut tops,
-                )?;
+                pairs += self.score_row_after_row::<ONE>(rows, pivots, some, &mut sums, &mut tops)?;
             } else {
-                for (rank, column) in (first..).zip(columns) {
-                    pairs += self.score_column::<ONE>(rows, rank, column, &mut sums, &mut tops)?;
+                for k in some {
+                    pairs += self.score_column::<ONE>(rows, pivots, k, &mut sums, &mut tops)?;
                 }
             }
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
             Ok((tops, pairs))
         };
-        let none = || (Tops::new(wanted), 0);
+        let none = || (Tops::new(self.wanted), 0);
+        let parts = (0..pivots.len().div_ceil(together)).into_par_iter();
         parts.map(score).try_reduce(none, |(a, p), (b, q)| Ok((a.merge(b), p + q)))
     }
 
@@ -75,13 +68,14 @@ impl Search<'_> {
     pub(super) fn score_row_after_row<const ONE: bool>(
         &self,
         rows: &RankedRows,
-        ranks: Range<usize>,
+        pivots: &Pivots<'_>,
+        some: Range<usize>,
         sums: &mut [f64],
         tops: &mut Tops<Item>,
     ) -> Result<u128> {
-        let partners: Vec<usize> = ranks.clone().map(|rank| self.partners(rank)).collect();
+        let partners: Vec<usize> = some.clone().map(|k| self.partners(pivots, k)).collect();
         let width = self.v.outputs * partners.iter().copied().max().unwrap_or(0);
-        let first = ranks.start - self.part.start;
+        let first = pivots.place.unwrap_or(0) + some.start;
         let (mut read, mut pulls) = (0, vec![0.0; self.v.outputs]);
         for row in 0..self.v.rows as u32 {
             let there = rows.ranks(row);
@@ -99,9 +93,9 @@ impl Search<'_> {
         }
         self.work.add(read)?;
         let mut pairs = 0;
-        for (rank, (k, &partners)) in ranks.zip(partners.iter().enumerate()) {
+        for (k, (at, &partners)) in some.zip(partners.iter().enumerate()) {
             for place in 0..partners {
-                pairs += self.take::<ONE>(rank, place, &mut sums[k * width..], tops);
+                pairs += self.take::<ONE>(pivots.names[k], place, &mut sums[at * width..], tops);
             }
         }
         Ok(pairs)
@@ -112,12 +106,12 @@ impl Search<'_> {
     pub(super) fn score_column<const ONE: bool>(
         &self,
         rows: &RankedRows,
-        rank: usize,
-        column: &[(u32, f64)],
+        pivots: &Pivots<'_>,
+        k: usize,
         sums: &mut [f64],
         tops: &mut Tops<Item>,
     ) -> Result<u128> {
-        let partners = self.partners(rank);
+        let (partners, name, column) = (self.partners(pivots, k), pivots.names[k], &pivots.columns[k]);
         let (mut read, mut unreported, mut pulls) = (0, 0, vec![0.0; self.v.outputs]);
         for &(row, x) in column {
             let before = read;
@@ -131,11 +125,11 @@ impl Search<'_> {
         let mut pairs = 0;
         // Sums are looked at where they were added to, or all in a row if that is less.
         if read >= partners {
-            (0..partners).for_each(|place| pairs += self.take::<ONE>(rank, place, sums, tops));
+            (0..partners).for_each(|place| pairs += self.take::<ONE>(name, place, sums, tops));
         } else {
             for &(row, _) in column {
                 rows.each_below(row, usize::MAX, partners as u32, |place, _| {
-                    pairs += self.take::<ONE>(rank, place, sums, tops);
+                    pairs += self.take::<ONE>(name, place, sums, tops);
                 });
             }
         }
@@ -167,7 +161,7 @@ impl Search<'_> {
     #[inline]
     fn take<const ONE: bool>(
         &self,
-        rank: usize,
+        name: u32,
         place: usize,
         sums: &mut [f64],
         tops: &mut Tops<Item>,
@@ -186,8 +180,8 @@ impl Search<'_> {
             return 0;
         }
         let score = self.space.coefficient(Item::Product(0, 1)) * sum;
-        if score >= tops.threshold() && score >= self.tops.threshold() {
-            tops.offer(score, self.pair(rank, self.part.start + place), self.taken);
+        if score >= tops.threshold() && score >= self.floor {
+            tops.offer(score, self.pair(name, self.part.start + place), self.taken);
         }
         1
     }

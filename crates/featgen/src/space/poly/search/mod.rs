@@ -1,7 +1,8 @@
 //! The search for the best pairs: in order of their bounds, until no pair left can be among the best.
 //!
 //! Partners are held by rows. Where there is no room for all of them, a *part* is held at a time, from those of the largest
-//! bounds on, and all features that may matter beside it are taken past it: pairs of parts, each looked at once.
+//! bounds on, and all features that may matter beside it are taken past it: pairs of parts, each looked at once. Where columns are in
+//! shards, the parts are the shards: all features that may matter are taken past each of them ([`shards`](super::shards)).
 
 mod by_blocks;
 mod by_rows;
@@ -19,116 +20,158 @@ use crate::data::ColumnView;
 use crate::error::{Reason, Result};
 use crate::space::ask::Residuals;
 use crate::space::ranked::RankedRows;
-use crate::space::topb::Tops;
+use crate::space::topb::{Tops, Wanted};
 use crate::space::work::Work;
 
 /// Features that are taken together: first few, for the first pairs decide how much can be skipped; later many.
-const FIRST_BATCH: usize = 16;
+pub(super) const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 1 << 12;
 
 fn advice() -> Reason {
     Reason::from("name the features that may be multiplied with ").parameter("only")
 }
 
+/// A column where it is not 0.
+pub(super) type Entries = Vec<(u32, f64)>;
+
 /// The values of a part of the features, in order of rank.
-enum Held {
+pub(super) enum Held {
     Rows(RankedRows),
     Blocks(Blocks),
 }
 
+/// Features that are multiplied with those of a part that come before them, in order of rank.
+pub(super) struct Pivots<'p> {
+    /// What items call them.
+    pub(super) names: &'p [u32],
+    pub(super) bounds: &'p [f64],
+    pub(super) columns: &'p [Entries],
+    /// How many of the part come before each.
+    pub(super) before: Vec<usize>,
+    /// Where the first of them is in the part, if they belong to it.
+    pub(super) place: Option<usize>,
+}
+
+impl Pivots<'_> {
+    fn len(&self) -> usize {
+        self.columns.len()
+    }
+}
+
 /// The search for pairs at given duals.
 pub(super) struct Search<'a> {
-    space: &'a PolySpace<'a>,
-    v: Residuals<'a>,
+    pub(super) space: &'a PolySpace<'a>,
+    pub(super) v: Residuals<'a>,
     /// Which instances have dual weight: asked for often, so that it matters how small it is.
     weighs: Vec<bool>,
     /// Positions of the features that may be in a pair worth looking at, by falling bound.
-    order: Vec<u32>,
+    pub(super) order: Vec<u32>,
+    /// What items call them, if not by their positions.
+    pub(super) names: Option<Vec<u32>>,
     /// Their bounds.
-    bounds: Vec<f64>,
+    pub(super) bounds: Vec<f64>,
     /// The ranks whose values are held, or are about to be.
-    part: Range<usize>,
-    held: Held,
-    tops: Tops<Item>,
-    taken: &'a [Item],
-    work: Work<'a>,
+    pub(super) part: Range<usize>,
+    /// Whether they are held by blocks.
+    pub(super) dense: bool,
+    wanted: Wanted,
+    /// What a pair must reach to be among the best: those found before the features at hand were taken.
+    pub(super) floor: f64,
+    pub(super) taken: &'a [Item],
+    pub(super) work: Work<'a>,
     /// Sums that no thread uses, all 0.
     spare: Mutex<Vec<Vec<f64>>>,
 }
 
 impl<'a> Search<'a> {
+    /// For pairs of features of these bounds that reach `floor`.
     pub(super) fn new(
         space: &'a PolySpace<'a>,
         v: Residuals<'a>,
-        mut bounds: Bounds,
-        tops: Tops<Item>,
+        bounds: Bounds,
+        (wanted, floor): (Wanted, f64),
         taken: &'a [Item],
     ) -> Self {
         let largest = bounds.iter().fold(0.0, |most: f64, &(_, m)| most.max(m));
-        let work = Work::new(space.most_work, space.inputs.given_context(), advice());
-        let held = Held::Rows(RankedRows::default());
-        let weighs = (0..v.rows).map(|row| v.weighs(row)).collect();
         let mut search = Self {
             space,
             v,
-            weighs,
+            weighs: (0..v.rows).map(|row| v.weighs(row)).collect(),
             order: Vec::new(),
+            names: None,
             bounds: Vec::new(),
             part: 0..0,
-            held,
-            tops,
+            dense: is_dense(space.inputs.columns()),
+            wanted,
+            floor,
             taken,
-            work,
+            work: Work::new(space.most_work, space.inputs.given_context(), advice()),
             spare: Mutex::default(),
         };
-        let least = search.least_partner(largest);
-        bounds.retain(|&(_, m)| m >= least);
-        bounds.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        (search.order, search.bounds) = bounds.into_iter().unzip();
+        search.rank(bounds, search.least_partner(largest));
         search
     }
 
-    /// The best that were found.
-    pub(super) fn into_best(self) -> Tops<Item> {
-        self.tops
+    /// Ranks the features whose bounds are not below the least.
+    pub(super) fn rank(&mut self, mut bounds: Bounds, least: f64) {
+        bounds.retain(|&(_, m)| m >= least);
+        bounds.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        (self.order, self.bounds) = bounds.into_iter().unzip();
     }
 
     /// The smallest bound with which a feature can still make a good pair with one of bound `m`.
-    fn least_partner(&self, m: f64) -> f64 {
+    pub(super) fn least_partner(&self, m: f64) -> f64 {
         if !self.space.pruned {
             return 0.0;
         }
-        let needed = self.tops.threshold().max(0.0) * (1.0 - ROUNDING);
+        let needed = self.floor.max(0.0) * (1.0 - ROUNDING);
         needed / (self.space.coefficient(Item::Product(0, 1)) * m)
     }
 
-    /// Looks at all pairs that may be among the best; returns how many were scored.
-    pub(super) fn run(&mut self) -> Result<u128> {
+    /// Looks at all pairs that may be among the best, beside those known; what are the best then, and how many were scored.
+    pub(super) fn run(mut self, mut tops: Tops<Item>) -> Result<(Tops<Item>, u128)> {
+        if let Some(shards) = self.space.inputs.shards() {
+            return self.run_in_shards(shards, tops);
+        }
         let (mut scored, mut start) = (0, 0);
         while start < self.order.len() && self.may_pair(start, start) {
             self.part = self.next_part(start);
-            self.held = self.empty()?;
-            scored += self.run_part()?;
+            let pairs;
+            (tops, pairs) = self.run_part(tops)?;
+            scored += pairs;
             start = self.part.end;
         }
-        Ok(scored)
+        Ok((tops, scored))
     }
 
     /// Looks at all pairs with a partner of the part at hand.
-    fn run_part(&mut self) -> Result<u128> {
+    fn run_part(&mut self, mut tops: Tops<Item>) -> Result<(Tops<Item>, u128)> {
         let (mut scored, mut first, mut batch) = (0, self.part.start, FIRST_BATCH);
-        // Later features have smaller bounds: if the largest partner is not enough, none is.
-        while first < self.order.len() && self.may_pair(self.part.start, first) {
-            let end = if self.part.contains(&first) { self.part.end } else { self.order.len() };
-            let last = self.batch(first..end.min(first + batch));
-            let columns = self.columns(first..last)?;
-            let (tops, pairs) = self.score(first, &columns)?;
-            self.tops = std::mem::replace(&mut self.tops, Tops::new(0)).merge(tops);
+        let mut held = self.empty()?;
+        while let Some(ranks) = self.next_batch(first, batch) {
+            let columns = self.columns(ranks.clone())?;
+            let pivots = self.pivots(first, &columns);
+            if let Some(place) = pivots.place {
+                held.append(place, &columns);
+            }
+            let (found, pairs) = self.score(&held, &pivots)?;
+            tops = tops.merge(found);
+            self.floor = tops.threshold();
             scored += pairs;
-            first = last;
-            batch = (2 * batch).min(LARGEST_BATCH);
+            first = ranks.end;
+            batch = larger(batch);
         }
-        Ok(scored)
+        Ok((tops, scored))
+    }
+
+    /// The ranks that are taken together from `first` on, about so many; none if no later feature can matter beside the part.
+    pub(super) fn next_batch(&self, first: usize, batch: usize) -> Option<Range<usize>> {
+        // Later features have smaller bounds: if the largest partner is not enough, none is.
+        if first >= self.order.len() || !self.may_pair(self.part.start, first) {
+            return None;
+        }
+        let end = if self.part.contains(&first) { self.part.end } else { self.order.len() };
+        Some(first..self.batch(first..end.min(first + batch)))
     }
 
     /// Whether the pair of these ranks may be among the best.
@@ -137,16 +180,16 @@ impl<'a> Search<'a> {
     }
 
     /// The ranks from `start` on whose values are held together: as many as there is room for.
-    fn next_part(&self, start: usize) -> Range<usize> {
-        let kept = Kept::of(self.space.inputs.columns(), self.v.outputs);
+    pub(super) fn next_part(&self, start: usize) -> Range<usize> {
+        let kept = Kept::of(self.space.inputs.columns(), self.dense, self.v.outputs);
         let cost = |filled: u64| kept.bytes(1, filled);
         start..start + self.fitting(start..self.order.len(), self.space.memory / 2, cost)
     }
 
     /// The end of those of these ranks that are taken together.
-    fn batch(&self, ranks: Range<usize>) -> usize {
+    pub(super) fn batch(&self, ranks: Range<usize>) -> usize {
         let bytes = BATCH_BYTES.min(self.space.memory / 2);
-        let copy = Kept::of(self.space.inputs.columns(), self.v.outputs).copy;
+        let copy = Kept::of(self.space.inputs.columns(), self.dense, self.v.outputs).copy;
         ranks.start + self.fitting(ranks, bytes, |filled| TAKEN * filled + copy)
     }
 
@@ -163,27 +206,29 @@ impl<'a> Search<'a> {
     }
 
     /// The columns of some features, without instances that have no dual weight.
-    fn columns(&self, ranks: Range<usize>) -> Result<Vec<Vec<(u32, f64)>>> {
+    pub(super) fn columns(&self, ranks: Range<usize>) -> Result<Vec<Entries>> {
         let columns = self.space.inputs.columns();
         let one = |&position: &u32| {
             self.work.go_on()?;
-            let kept = |column: ColumnView<'_>| {
-                let mut entries = Vec::with_capacity(column.len());
-                column.each_nonzero(|row, x| {
-                    if self.weighs[row as usize] {
-                        entries.push((row, x));
-                    }
-                });
-                entries
-            };
-            Ok(columns.see(position as usize, kept))
+            Ok(columns.see(position as usize, |column| self.weighing(column)))
         };
         self.order[ranks].par_iter().map(one).collect()
     }
 
+    /// A column in the instances that have dual weight.
+    pub(super) fn weighing(&self, column: ColumnView<'_>) -> Entries {
+        let mut entries = Vec::with_capacity(column.len());
+        column.each_nonzero(|row, x| {
+            if self.weighs[row as usize] {
+                entries.push((row, x));
+            }
+        });
+        entries
+    }
+
     /// Nothing held yet, but room for the part at hand.
-    fn empty(&self) -> Result<Held> {
-        if is_dense(self.space.inputs.columns()) {
+    pub(super) fn empty(&self) -> Result<Held> {
+        if self.dense {
             return Ok(Held::Blocks(Blocks::new(self.v, self.part.len())));
         }
         let (columns, kept) = (self.space.inputs.columns(), |row: u32| self.weighs[row as usize]);
@@ -191,42 +236,63 @@ impl<'a> Search<'a> {
         Ok(Held::Rows(RankedRows::new(columns, order, columns.all_ones(), kept, &self.work)?))
     }
 
-    /// Multiplies a batch of features, whose ranks begin with `first`, with all of the part before it that may matter; holds
-    /// them if they belong to it.
-    fn score(&mut self, first: usize, columns: &[Vec<(u32, f64)>]) -> Result<(Tops<Item>, u128)> {
-        let belongs = self.part.contains(&first);
-        let place = first - self.part.start;
-        match &mut self.held {
-            Held::Rows(rows) if belongs => rows.append(place as u32, columns),
-            Held::Rows(_) => {}
+    /// The features of the ranks that begin with `first`, as pivots beside the part at hand.
+    fn pivots<'p>(&'p self, first: usize, columns: &'p [Entries]) -> Pivots<'p> {
+        let (start, ranks) = (self.part.start, first..first + columns.len());
+        Pivots {
+            names: &self.order[ranks.clone()],
+            bounds: &self.bounds[ranks.clone()],
+            columns,
+            before: ranks.map(|rank| (rank - start).min(self.part.len())).collect(),
+            place: self.part.contains(&first).then(|| first - start),
+        }
+    }
+
+    /// Multiplies features with all of the part before them that may matter.
+    pub(super) fn score(&self, held: &Held, pivots: &Pivots<'_>) -> Result<(Tops<Item>, u128)> {
+        match held {
+            // One output is by far the most common: its loops are compiled for themselves.
+            Held::Rows(rows) if self.v.outputs == 1 => self.score_by_rows::<true>(rows, pivots),
+            Held::Rows(rows) => self.score_by_rows::<false>(rows, pivots),
+            Held::Blocks(blocks) if pivots.place.is_some() => self.score_by_blocks(blocks, None, pivots),
             Held::Blocks(blocks) => {
-                blocks.truncate(place.min(self.part.len()), columns.len());
-                columns.iter().for_each(|column| blocks.push(column));
+                let mut others = Blocks::new(self.v, pivots.len());
+                pivots.columns.iter().for_each(|column| others.push(column));
+                self.score_by_blocks(blocks, Some(&others), pivots)
             }
         }
-        match &self.held {
-            // One output is by far the most common: its loops are compiled for themselves.
-            Held::Rows(rows) if self.v.outputs == 1 => self.score_by_rows::<true>(rows, first, columns),
-            Held::Rows(rows) => self.score_by_rows::<false>(rows, first, columns),
-            Held::Blocks(blocks) => self.score_by_blocks(blocks, first..first + columns.len()),
-        }
     }
 
-    /// How many of the part, among those before the rank `end`, may matter beside a feature of bound `m`.
-    fn partners_of(&self, m: f64, end: usize) -> usize {
+    /// How many of the part may matter beside a feature of bound `m`.
+    fn may_matter(&self, m: f64) -> usize {
         let least = self.least_partner(m);
-        self.bounds[self.part.start..self.part.end.min(end)].partition_point(|&m| m >= least)
+        self.bounds[self.part.clone()].partition_point(|&m| m >= least)
     }
 
-    /// How many of the part before this rank may matter beside it.
-    fn partners(&self, rank: usize) -> usize {
-        self.partners_of(self.bounds[rank], rank)
+    /// How many of the part before a pivot may matter beside it.
+    fn partners(&self, pivots: &Pivots<'_>, k: usize) -> usize {
+        self.may_matter(pivots.bounds[k]).min(pivots.before[k])
     }
 
-    /// The product of the features of two ranks.
-    fn pair(&self, rank: usize, partner: usize) -> Item {
-        let (a, b) = (self.order[rank], self.order[partner]);
-        Item::Product(a.min(b), a.max(b))
+    /// The product of a feature of that name and the one of a rank.
+    fn pair(&self, name: u32, rank: usize) -> Item {
+        let other = self.names.as_ref().map_or(self.order[rank], |names| names[rank]);
+        Item::Product(name.min(other), name.max(other))
+    }
+}
+
+/// How many features are taken together after so many.
+pub(super) fn larger(batch: usize) -> usize {
+    (2 * batch).min(LARGEST_BATCH)
+}
+
+impl Held {
+    /// Holds more columns, of the places that begin with `place`.
+    pub(super) fn append(&mut self, place: usize, columns: &[Entries]) {
+        match self {
+            Self::Rows(rows) => rows.append(place as u32, columns),
+            Self::Blocks(blocks) => columns.iter().for_each(|column| blocks.push(column)),
+        }
     }
 }
 

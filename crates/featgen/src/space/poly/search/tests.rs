@@ -27,28 +27,33 @@ fn by_rows_and_by_columns_are_the_same_to_the_last_digit() {
         let space = if exhaustive { space.exhaustive() } else { space };
         let (outputs, residuals) = (v.len() / 600, Residuals { v: &v, rows: 600, outputs: v.len() / 600 });
         let (tops, bounds) = space.score_squares(residuals, 2.0, Tops::new(30), &[]).unwrap();
-        let mut search = Search::new(&space, residuals, bounds, tops, &[]);
+        let mut search = Search::new(&space, residuals, bounds, (tops.wanted(), tops.threshold()), &[]);
         let order = search.order.clone();
         search.part = 0..order.len();
         let kept = |row: u32| residuals.weighs(row as usize);
         let mut rows = RankedRows::new(&columns, &order, false, kept, &search.work).unwrap();
-        let pivots = search.columns(0..order.len()).unwrap();
-        rows.append(0, &pivots);
+        let columns_of = search.columns(0..order.len()).unwrap();
+        rows.append(0, &columns_of);
         for ranks in [0..order.len(), 3..11, 20..order.len() - 1] {
             let (mut by_rows, mut by_columns) = (Tops::new(30), Tops::new(30));
             let mut sums = vec![0.0; outputs * order.len() * order.len()];
-            let one = outputs == 1;
+            let (one, some) = (outputs == 1, 0..ranks.len());
+            let pivots = search.pivots(ranks.start, &columns_of[ranks]);
             let pairs = match one {
-                true => search.score_row_after_row::<true>(&rows, ranks.clone(), &mut sums, &mut by_rows),
-                false => search.score_row_after_row::<false>(&rows, ranks.clone(), &mut sums, &mut by_rows),
+                true => {
+                    search.score_row_after_row::<true>(&rows, &pivots, some.clone(), &mut sums, &mut by_rows)
+                }
+                false => {
+                    search.score_row_after_row::<false>(&rows, &pivots, some.clone(), &mut sums, &mut by_rows)
+                }
             };
             let pairs = pairs.unwrap();
             let mut expected = 0;
-            for rank in ranks {
-                let (column, tops) = (&pivots[rank], &mut by_columns);
+            for k in some {
+                let tops = &mut by_columns;
                 let found = match one {
-                    true => search.score_column::<true>(&rows, rank, column, &mut sums, tops),
-                    false => search.score_column::<false>(&rows, rank, column, &mut sums, tops),
+                    true => search.score_column::<true>(&rows, &pivots, k, &mut sums, tops),
+                    false => search.score_column::<false>(&rows, &pivots, k, &mut sums, tops),
                 };
                 expected += found.unwrap();
             }
