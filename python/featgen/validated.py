@@ -16,6 +16,7 @@ from ._checks import given, integer, one_of, real, truth
 from ._described import METRICS
 from ._help import CV_ATTRIBUTES, CV_PARAMETERS
 from ._machine import Machine
+from ._shards import Sharded
 from .estimators import FGMClassifier, FGMRegressor, FGMSurvival
 
 if TYPE_CHECKING:
@@ -93,8 +94,11 @@ class _CrossValidated(Machine):
 
         def choose(engine: tuple[Any, ...], options: dict[str, Any]) -> int | None:
             x, names, target, space = engine
-            validation = self._validation(target, groups)
-            found.update(_featgen.cross_validate(x, names, target, space, options, validation))
+            told = (names, target, space, options, self._validation(target, groups))
+            if isinstance(x, Sharded):
+                found.update(_featgen.cross_validate_shards(x.ask, x.store, *told))
+            else:
+                found.update(_featgen.cross_validate(x, *told))
             at_cost = found["cost_index"]
             if not truth("one_se", self.one_se):
                 found["chosen"], at_cost = found["best"], found["best_cost_index"]

@@ -74,7 +74,7 @@ def test_groups_stay_together():
     X = np.hstack([np.eye(20)[patients], rng.normal(size=(120, 5))])
     apart = FGMClassifierCV(n_features=20, scale="none").fit(X, y)
     together = FGMClassifierCV(n_features=20, scale="none").fit(X, y, groups=patients)
-    assert apart.cv_results_["mean_test_score"].max() > 0.9 > 0.75 > together.cv_score_
+    assert apart.cv_results_["mean_test_score"].max() > 0.85 > 0.75 > together.cv_score_
     same = FGMClassifierCV(n_features=20, scale="none", cv=GroupKFold(5)).fit(X, y, groups=patients)
     np.testing.assert_array_equal(
         same.cv_results_["mean_test_score"], together.cv_results_["mean_test_score"]

@@ -79,6 +79,7 @@ impl<'a> Validating<'a> {
             scaling: learning.scaling(),
             keep: kept.ids().to_vec(),
             offset: self.offset.as_deref(),
+            shards: None,
         })
     }
 

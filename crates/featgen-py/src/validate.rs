@@ -1,23 +1,24 @@
 //! Cross-validation, with Python free meanwhile.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
-use featgen::Context;
-use featgen::data::{ClassWeights, Names};
+use featgen::Machine;
 use featgen::model::{CrossValidated, CrossValidatedPoint};
-use featgen::space::Scaling;
-use featgen::validate::{Costs, CrossValidation, Curve, Folds, Metric, Split};
+use featgen::space::ShardColumns;
+use featgen::table::Recipe;
+use featgen::validate::{Costs, CrossValidation, Curve, Folds, Metric, Split, Validated};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::raise;
-use crate::fit::{Listeners, Options, Target, attend};
+use crate::fit::{Listeners, News, Options, Run, Target, attend};
 use crate::learned::Learned;
 use crate::matrix::Matrix;
+use crate::shards::{Asked, recipe};
 use crate::space::Space;
+use crate::store::Store;
 
 /// Who is held out and what is measured: splits as lists of who is learned from and who is not, or a number of folds with a seed.
 #[derive(FromPyObject)]
@@ -88,58 +89,109 @@ pub(crate) fn cross_validate<'py>(
     options: Options,
     validation: Validation,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let context = Context::new().threads(options.threads).interrupt(Arc::clone(&interrupted));
-    let mut machine = options.unchecked().map_err(raise)?;
-    machine = match target.weights.clone() {
-        Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
-        None if target.balanced => machine.class_weights(ClassWeights::Balanced),
-        None => machine,
-    };
-    let asked = space.spec().map_err(raise)?;
-    let labels = target.labels()?;
-    let names = names.map(Names::identifying).unwrap_or_default();
-    let columns = x.columns()?;
+    let trial = Trial::new(&target, space, &options, &validation, x.recipe())?;
+    let (names, columns) = (trial.run.names(names), x.columns()?);
     let offset = target.offset.as_ref().map(|offset| offset.as_slice()).transpose()?;
-    let scaling = options.scale.as_deref().and_then(Scaling::find);
-    let names = x.recipe().iter().fold(names, Names::of_columns);
-    let learned =
-        Learned::new(&x, &*columns, &names, &asked, &target.keep, scaling, offset).map_err(raise)?;
-    let output = machine.loss_in_use().output();
-    let metric = validation.metric.as_deref().and_then(Metric::find).unwrap_or(Metric::usual(output));
-    let folds = match &validation.splits {
-        Some(splits) => {
-            let split =
-                |(train, test): &(Vec<usize>, Vec<usize>)| Split { train: train.clone(), test: test.clone() };
-            Folds::of(splits.iter().map(split).collect(), labels.len())
-        }
-        None => Folds::stratified(&labels, output, validation.folds, 1, validation.seed),
-    };
-    let (folds, costs) = (folds.map_err(raise)?, validation.costs());
-    let (found, broken_off) = py.detach(|| {
-        std::thread::scope(|scope| {
-            let (report, news) = sync_channel(0);
-            let (reply, _replies) = sync_channel(0);
-            let (labels, learned, machine, context) = (&labels, &learned, &machine, &context);
-            let worker = scope.spawn(move || {
-                // The run has ended when nobody can report any more.
-                let _report = report;
-                let path = learned.study().along_path(machine, context, labels)?;
-                let validation =
-                    CrossValidation { machine: path.clone(), folds, metric, costs, context: context.clone() };
-                let found = validation.run(learned.study(), learned, labels, &|_, _| ())?;
-                Ok::<_, featgen::Error>(found.map(|found| (found, path)))
-            });
-            let broken_off = attend(&news, &reply, &Listeners::nobody(), &interrupted);
-            (worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed")), broken_off)
-        })
-    });
-    if let Some(broken_off) = broken_off {
-        return Err(broken_off);
+    let Run { asked, scaling, .. } = &trial.run;
+    let learned = Learned::new(&x, &*columns, &names, asked, &target.keep, *scaling, offset);
+    let learned = learned.map_err(raise)?;
+    trial.tried(py, |_| trial.validate(&learned))
+}
+
+/// The same of columns in shards: see `fit_shards`.
+#[pyfunction]
+pub(crate) fn cross_validate_shards<'py>(
+    py: Python<'py>,
+    ask: Py<PyAny>,
+    store: Option<PyRef<'py, Store>>,
+    names: Option<Vec<String>>,
+    target: Target<'py>,
+    space: Space,
+    options: Options,
+    validation: Validation,
+) -> PyResult<Bound<'py, PyDict>> {
+    let trial = Trial::new(&target, space, &options, &validation, recipe(store))?;
+    let (names, keep, ask) = (trial.run.names(names), target.keep.clone(), Arc::new(ask));
+    let offset = target.offset.as_ref().map(|offset| offset.as_slice()).transpose()?;
+    let Run { asked, spec, scaling, .. } = &trial.run;
+    trial.tried(py, |news| {
+        let shards = Asked::new(&ask, news);
+        let all = ShardColumns::new(&shards, &names)?;
+        let learned = Learned::in_shards(&all, &names, (asked, spec.clone()), &keep, *scaling, offset);
+        all.settle(trial.validate(&learned))
+    })
+}
+
+/// What is tried out, before it is known where the data are.
+struct Trial {
+    run: Run,
+    folds: Folds,
+    metric: Metric,
+    costs: Costs,
+}
+
+/// What was found, and the machine whose path was looked at; `None` if somebody ended it.
+type Tried = Option<(Validated, Machine)>;
+
+impl Trial {
+    fn new(
+        target: &Target<'_>,
+        space: Space,
+        options: &Options,
+        validation: &Validation,
+        recipe: Option<Recipe>,
+    ) -> PyResult<Self> {
+        let run = Run::of(options.unchecked().map_err(raise)?, target, space, options, recipe)?;
+        let output = run.machine.loss_in_use().output();
+        let metric = validation.metric.as_deref().and_then(Metric::find).unwrap_or(Metric::usual(output));
+        let split =
+            |(train, test): &(Vec<usize>, Vec<usize>)| Split { train: train.clone(), test: test.clone() };
+        let folds = match &validation.splits {
+            Some(splits) => Folds::of(splits.iter().map(split).collect(), run.labels.len()),
+            None => Folds::stratified(&run.labels, output, validation.folds, 1, validation.seed),
+        };
+        let (folds, costs) = (folds.map_err(raise)?, validation.costs());
+        Ok(Self { run, folds, metric, costs })
     }
-    let Some((found, path)) = found?.map_err(raise)? else {
-        return Err(PyKeyboardInterrupt::new_err("the cross-validation was interrupted"));
-    };
+
+    fn validate(&self, learned: &Learned<'_>) -> featgen::Result<Tried> {
+        let Run { context, machine, labels, .. } = &self.run;
+        let (study, context) = (learned.study(), context.clone());
+        let path = study.along_path(machine, &context, labels)?;
+        let (machine, folds, costs) = (path.clone(), self.folds.clone(), self.costs.clone());
+        let validation = CrossValidation { machine, folds, metric: self.metric, costs, context };
+        let found = validation.run(study, learned, labels, &|_, _| ())?;
+        Ok(found.map(|found| (found, path)))
+    }
+
+    /// Has it tried by a thread, while this one hands on its questions and looks for Ctrl-C.
+    fn tried<'py>(
+        &self,
+        py: Python<'py>,
+        work: impl FnOnce(SyncSender<News>) -> featgen::Result<Tried> + Send,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (found, broken_off) = py.detach(|| {
+            std::thread::scope(|scope| {
+                let (report, news) = sync_channel(0);
+                let (reply, _replies) = sync_channel(0);
+                // The run has ended when nobody can report any more.
+                let worker = scope.spawn(|| work(report));
+                let broken_off = attend(&news, &reply, &Listeners::nobody(), &self.run.interrupted);
+                (worker.join().map_err(|_| PyRuntimeError::new_err("the engine failed")), broken_off)
+            })
+        });
+        if let Some(broken_off) = broken_off {
+            return Err(broken_off);
+        }
+        let Some((found, path)) = found?.map_err(raise)? else {
+            return Err(PyKeyboardInterrupt::new_err("the cross-validation was interrupted"));
+        };
+        said(py, &found, &path)
+    }
+}
+
+/// What was found, for Python.
+fn said<'py>(py: Python<'py>, found: &Validated, path: &Machine) -> PyResult<Bound<'py, PyDict>> {
     let said = PyDict::new(py);
     said.set_item("metric", found.metric)?;
     said.set_item("best", found.best)?;

@@ -28,7 +28,7 @@ fn sample(seed: u64, rows: usize, features: usize, relevant: usize) -> (Store, L
 
 fn study<'a>(columns: &'a dyn Columns, names: &'a Names) -> Study<'a> {
     let spec = SpaceSpec::named("linear").unwrap();
-    Study { columns, names, spec, scaling: None, keep: Vec::new(), offset: None }
+    Study { columns, names, spec, scaling: None, keep: Vec::new(), offset: None, shards: None }
 }
 
 /// A run as a study makes it: columns are weighed by their scales.
@@ -66,7 +66,7 @@ fn half(data: &Store, labels: &Labels, rows: &[usize]) -> (Store, Labels) {
 /// A frequency is the part of separate fits to the rows of each half in which the feature is selected, at every point of the path.
 #[test]
 fn frequencies_are_those_of_separate_fits() {
-    let (data, labels) = sample(1, 80, 60, 3);
+    let (data, labels) = sample(1, 160, 60, 3);
     let machine = Machine::new().features(6).budget(1).cost(0.05);
     let model = judged(&data, &labels, &machine, 10, 1);
     let found = model.stability.clone().unwrap();
@@ -161,7 +161,11 @@ fn halves_come_in_pairs() {
     let model =
         machine.fit(&LinearSpace::over(&data), &Labels::from_text(["a", "b", "a", "b"].map(str::to_owned)));
     let halves = Halves { machine, runs: 2, seed: 0, context: Context::new() };
-    assert!(halves.judge(&mut model.unwrap(), &study(&data, &names), &one_class, &|_, _| ()).is_err());
+    let mut model = model.unwrap();
+    assert!(halves.judge(&mut model, &study(&data, &names), &one_class, &|_, _| ()).is_err());
+    let rare = Labels::from_text(["a", "b", "a", "a"].map(str::to_owned));
+    let said = halves.judge(&mut model, &study(&data, &names), &rare, &|_, _| ()).unwrap_err().to_string();
+    assert_eq!(said, "stability: class b has 1 instance, fewer than the 2 halves");
 }
 
 /// Correlations by their definition.

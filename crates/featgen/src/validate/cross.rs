@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::result::{Measured, Validated};
-use super::side_by_side::{each_split, learned_from};
+use super::side_by_side::{Splits, learned_from};
 use super::{Folds, Metric, Split, Study, Subject};
 use crate::context::Context;
 use crate::data::Labels;
@@ -88,6 +88,7 @@ impl Costs {
 ///     scaling: None,
 ///     keep: Vec::new(),
 ///     offset: None,
+///     shards: None,
 /// };
 /// let validation = CrossValidation {
 ///     machine: Machine::new().features(10).budget(1),
@@ -117,7 +118,8 @@ pub struct CrossValidation {
 
 impl CrossValidation {
     /// Runs all folds. `study` is of all data; `subject` makes that of each fold; `told` is told how many of how many folds are done.
-    /// `None` if it was interrupted. Folds run side by side unless memory or time is bounded; results do not depend on that.
+    /// `None` if it was interrupted. Folds run side by side unless memory or time is bounded, and read large data together; results do
+    /// not depend on that.
     pub fn run(
         &self,
         study: &Study<'_>,
@@ -127,10 +129,12 @@ impl CrossValidation {
     ) -> Result<Option<Validated>> {
         self.costs.check()?;
         self.metric.check(self.machine.loss_in_use().name(), labels.classes().len())?;
-        let one = |k: usize, split: &Split| self.split(k, split, subject, labels);
-        let Some(measured) = each_split(&self.folds, &self.machine, &self.context, told, one)? else {
-            return Ok(None);
+        let (folds, machine, context) = (&self.folds, &self.machine, &self.context);
+        let splits = Splits { folds, called: "fold", machine, context, subject, told };
+        let one = |k: usize, split: &Split, subject: &dyn Subject, context: &Context| {
+            self.split(k, split, subject, context, labels)
         };
+        let Some(measured) = splits.each(one)? else { return Ok(None) };
         let costs = study.costs(&self.machine, &self.costs, &self.context, labels)?;
         Ok(Some(Validated::new(self.metric, &self.folds, labels, &costs, &measured)))
     }
@@ -141,6 +145,7 @@ impl CrossValidation {
         k: usize,
         split: &Split,
         subject: &dyn Subject,
+        context: &Context,
         labels: &Labels,
     ) -> Result<Vec<Measured>> {
         let (known, counted) = learned_from(split, labels);
@@ -149,7 +154,7 @@ impl CrossValidation {
         let mut measured = Vec::new();
         let machine = self.machine.clone();
         subject.known_from(&known, &mut |study| {
-            study.fits(&machine, &self.costs, &self.context, &counted, &mut |model| {
+            study.fits(&machine, &self.costs, context, &counted, &mut |model| {
                 measured.push(self.measure(k, &model, study, labels, &held)?);
                 Ok(())
             })

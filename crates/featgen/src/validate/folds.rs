@@ -37,13 +37,22 @@ impl Folds {
         repeats: usize,
         seed: u64,
     ) -> Result<Self> {
-        let rows = labels.len();
+        Self::dealt(&Parts::folds(folds), labels, output, repeats, seed)
+    }
+
+    /// So many pairs of halves, likewise.
+    pub(super) fn halves(labels: &Labels, output: Output, pairs: usize, seed: u64) -> Result<Self> {
+        Self::dealt(&Parts { name: "stability", called: "halves", count: 2 }, labels, output, pairs, seed)
+    }
+
+    fn dealt(parts: &Parts, labels: &Labels, output: Output, repeats: usize, seed: u64) -> Result<Self> {
+        let (rows, folds) = (labels.len(), parts.count);
         if output == Output::Classes {
             labels.weighed_classes(&vec![1.0; rows])?;
         }
-        check(folds, repeats, rows, "instances")?;
+        parts.check(repeats, rows, "instances")?;
         if output == Output::Classes {
-            check_classes(labels, folds)?;
+            parts.check_classes(labels)?;
         }
         let strata = strata(labels, output)?;
         Self::repeated(repeats, rows, folds, |repeat| {
@@ -85,10 +94,10 @@ impl Folds {
                 );
                 return Err(Error::parameter("cv", reason));
             }
-            check(groups, repeats, rows, "instances")?;
+            Parts::folds(groups).check(repeats, rows, "instances")?;
             return Self::repeated(1, rows, groups, |_| group_of.clone());
         };
-        check(folds, repeats, groups, "different values of who belongs together")?;
+        Parts::folds(folds).check(repeats, groups, "different values of who belongs together")?;
         let mut sizes = vec![0; groups];
         group_of.iter().for_each(|&group| sizes[group] += 1);
         Self::repeated(repeats, rows, folds, |repeat| {
@@ -170,29 +179,44 @@ impl Folds {
     }
 }
 
-fn check(folds: usize, repeats: usize, of: usize, what: &str) -> Result<()> {
-    if repeats == 0 {
-        return Err(Error::parameter("repeats", "must be at least 1"));
-    }
-    match folds {
-        0 | 1 => Err(Error::parameter("cv", format!("at least 2 folds are needed, not {folds}"))),
-        _ if folds > of => Err(Error::parameter("cv", format!("{folds} folds of {of} {what}"))),
-        _ => Ok(()),
-    }
+/// Parts that instances are put into, the parameter that asks for them, and what users call them.
+struct Parts {
+    name: &'static str,
+    called: &'static str,
+    count: usize,
 }
 
-/// Every class must be in every fold.
-fn check_classes(labels: &Labels, folds: usize) -> Result<()> {
-    let mut counts = vec![0; labels.classes().len()];
-    labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
-    match (0..counts.len()).min_by_key(|&class| counts[class]) {
-        Some(least) if counts[least] < folds => {
-            let (class, held) = (&labels.classes()[least], counts[least]);
-            let s = if held == 1 { "" } else { "s" };
-            let reason = format!("class {class} has {held} instance{s}, fewer than the {folds} folds");
-            Err(Error::parameter("cv", reason))
+impl Parts {
+    fn folds(count: usize) -> Self {
+        Self { name: "cv", called: "folds", count }
+    }
+
+    fn check(&self, repeats: usize, of: usize, what: &str) -> Result<()> {
+        let &Self { name, called, count } = self;
+        if repeats == 0 {
+            return Err(Error::parameter("repeats", "must be at least 1"));
         }
-        _ => Ok(()),
+        match count {
+            0 | 1 => Err(Error::parameter(name, format!("at least 2 {called} are needed, not {count}"))),
+            _ if count > of => Err(Error::parameter(name, format!("{count} {called} of {of} {what}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every class must be in every part.
+    fn check_classes(&self, labels: &Labels) -> Result<()> {
+        let &Self { name, called, count } = self;
+        let mut counts = vec![0; labels.classes().len()];
+        labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
+        match (0..counts.len()).min_by_key(|&class| counts[class]) {
+            Some(least) if counts[least] < count => {
+                let (class, held) = (&labels.classes()[least], counts[least]);
+                let s = if held == 1 { "" } else { "s" };
+                let reason = format!("class {class} has {held} instance{s}, fewer than the {count} {called}");
+                Err(Error::parameter(name, reason))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

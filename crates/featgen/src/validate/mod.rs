@@ -6,6 +6,7 @@
 //! | `metric` | what is measured of those held out, and what no features at all would reach |
 //! | `study` | a run in which some instances do not count |
 //! | `side_by_side` | runs that leave instances out, several at a time |
+//! | `together` | one reading of the data for several runs |
 //! | `cross` | all folds at all costs |
 //! | `stability` | how often features are selected from halves of the instances |
 //! | `stand_ins` | other columns that say much the same as a feature |
@@ -22,11 +23,12 @@ mod side_by_side;
 mod stability;
 mod stand_ins;
 mod study;
+mod together;
 
 pub use cross::{Costs, CrossValidation};
 pub use folds::{Folds, Split};
 pub use metric::Metric;
-pub use result::{Curve, Estimate, Point, Validated};
+pub use result::{Curve, Estimate, Point, UNEVEN, Validated};
 pub use stability::Halves;
 pub use stand_ins::StandInSearch;
 pub use study::{Study, Subject};

@@ -8,7 +8,7 @@ use super::{Folds, Metric};
 use crate::data::Labels;
 
 /// Classes are uneven where the most frequent has at least so many times its even share.
-const UNEVEN: f64 = 1.2;
+pub const UNEVEN: f64 = 1.2;
 
 /// What was measured in one run at one cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,6 +143,18 @@ impl Validated {
             balanced_accuracy: balanced.filter(|_| uneven).map(|balanced| mean(&balanced)),
             costs: curves,
         }
+    }
+
+    /// The best of some points, at any cost the one of fewest features among equals.
+    pub fn best_of<'p>(&self, points: &'p [Point]) -> Option<&'p Point> {
+        let metric = Metric::find(self.metric).unwrap_or(Metric::Accuracy);
+        points.iter().rev().max_by(|a, b| metric.merit(a.mean).total_cmp(&metric.merit(b.mean)))
+    }
+
+    /// How good the number is that is best.
+    pub fn best_point(&self) -> &Point {
+        let points = &self.costs[self.best_cost_index].points;
+        points.iter().find(|point| point.features == self.best).unwrap_or(&points[0])
     }
 
     /// How good the number chosen is.

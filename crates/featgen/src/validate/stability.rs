@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::side_by_side::{each_split, learned_from};
+use super::side_by_side::{Splits, learned_from};
 use super::{Costs, Folds, Split, Study, Subject};
 use crate::context::Context;
 use crate::data::Labels;
@@ -29,6 +29,7 @@ const POINTS: usize = 50;
 ///     scaling: None,
 ///     keep: Vec::new(),
 ///     offset: None,
+///     shards: None,
 /// };
 /// let machine = Machine::new().features(5);
 /// let mut model = machine.fit(&LinearSpace::new(&data), &data.labels)?;
@@ -85,15 +86,13 @@ impl Halves {
     ) -> Result<bool> {
         Self::check(self.runs)?;
         let output = self.machine.loss_in_use().output();
-        let halves =
-            Folds::stratified(labels, output, 2, self.runs / 2, self.seed).map_err(|error| match error {
-                Error::Parameter { name: "cv", reason } => Error::parameter("stability", reason),
-                other => other,
-            })?;
-        let one = |_: usize, split: &Split| self.half(split, subject, labels);
-        let Some(selected) = each_split(&halves, &self.machine, &self.context, told, one)? else {
-            return Ok(false);
+        let halves = Folds::halves(labels, output, self.runs / 2, self.seed)?;
+        let (folds, machine, context) = (&halves, &self.machine, &self.context);
+        let splits = Splits { folds, called: "half", machine, context, subject, told };
+        let one = |_: usize, split: &Split, subject: &dyn Subject, context: &Context| {
+            self.half(split, subject, context, labels)
         };
+        let Some(selected) = splits.each(one)? else { return Ok(false) };
         note(model, &selected);
         if let Some(parameters) = &mut model.parameters {
             (parameters.stability, parameters.seed) = (Some(self.runs), Some(self.seed));
@@ -102,11 +101,17 @@ impl Halves {
     }
 
     /// What is selected from one half.
-    fn half(&self, split: &Split, subject: &dyn Subject, labels: &Labels) -> Result<Selected> {
+    fn half(
+        &self,
+        split: &Split,
+        subject: &dyn Subject,
+        context: &Context,
+        labels: &Labels,
+    ) -> Result<Selected> {
         let (known, counted) = learned_from(split, labels);
         let mut selected = None;
         subject.known_from(&known, &mut |study: &Study<'_>| {
-            study.fits(&self.machine, &Costs::One, &self.context, &counted, &mut |model| {
+            study.fits(&self.machine, &Costs::One, context, &counted, &mut |model| {
                 selected = Some(Selected::from(&model));
                 Ok(())
             })

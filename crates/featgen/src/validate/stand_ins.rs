@@ -68,7 +68,9 @@ impl StandInSearch {
         let inputs = inputs.scaled(&scale);
         let terms: Vec<usize> =
             (0..model.terms.len()).filter(|&t| !model.terms[t].weight.is_zero()).collect();
-        let together = (BYTES / (8 * columns.rows().max(1))).clamp(1, TOGETHER);
+        // Storages that have one batch make the sums of all columns at a time.
+        let numbers = columns.rows().max(columns.batch().min(columns.len())).max(1);
+        let together = (BYTES / (8 * numbers)).clamp(1, TOGETHER);
         let mut found = Vec::with_capacity(terms.len());
         for terms in terms.chunks(together) {
             let (mut v, mut except) = (Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::machine::Machine;
 use crate::model::Model;
 use crate::objective::Kept;
-use crate::space::{FeatureSpace, Inputs, Scaling, SpaceSpec};
+use crate::space::{FeatureSpace, Inputs, Scaling, ShardColumns, SpaceSpec};
 
 /// Data, and what is to be learned from them.
 pub struct Study<'a> {
@@ -23,12 +23,19 @@ pub struct Study<'a> {
     pub keep: Vec<u64>,
     /// A number for each instance that is added to its decision value.
     pub offset: Option<&'a [f64]>,
+    /// The same columns, where they are in shards.
+    pub shards: Option<&'a ShardColumns<'a>>,
 }
 
 /// Where a [`Study`] comes from: itself, or data that are read anew, so that nothing is known of instances held out.
 pub trait Subject: Sync {
     /// Calls `see` with the study of all instances, in which what is learned of values is learned from these alone.
     fn known_from(&self, known: &[bool], see: &mut dyn FnMut(&Study<'_>) -> Result<()>) -> Result<()>;
+
+    /// The study where it is the same whoever is known: runs may then read its columns together.
+    fn same_for_all(&self) -> Option<&Study<'_>> {
+        None
+    }
 }
 
 /// Of plain numbers nothing is learned.
@@ -36,9 +43,26 @@ impl Subject for Study<'_> {
     fn known_from(&self, _known: &[bool], see: &mut dyn FnMut(&Study<'_>) -> Result<()>) -> Result<()> {
         see(self)
     }
+
+    fn same_for_all(&self) -> Option<&Study<'_>> {
+        Some(self)
+    }
 }
 
 impl Study<'_> {
+    /// The same of columns that hold the same.
+    pub(super) fn with_columns<'c>(&'c self, columns: &'c dyn Columns) -> Study<'c> {
+        Study {
+            columns,
+            names: self.names,
+            spec: self.spec.clone(),
+            scaling: self.scaling,
+            keep: self.keep.clone(),
+            offset: self.offset,
+            shards: None,
+        }
+    }
+
     /// Calls `see` with the models that the machine makes of instances that count as labels say, one for each cost.
     pub(super) fn fits(
         &self,
@@ -91,18 +115,28 @@ impl Study<'_> {
         labels: &Labels,
         see: &mut dyn FnMut(&Machine, &mut dyn FeatureSpace) -> Result<()>,
     ) -> Result<()> {
-        let kept = self.kept(labels)?;
+        let kept = self.settle(self.kept(labels))?;
         let others = Except::new(self.columns, kept.ids().iter().copied());
         let columns: &dyn Columns = if kept.ids().is_empty() { self.columns } else { &others };
+        let sharded = self.shards.map(|shards| shards.without(kept.ids())).transpose()?;
         let mut machine = machine.clone().without_checkpoint().context(context).keep(kept);
         if let Some(offset) = self.offset {
             machine = machine.offset(offset.to_vec());
         }
-        let inputs = Inputs::called(columns, self.names).context(context);
+        let inputs = sharded.as_ref().map_or_else(|| Inputs::called(columns, self.names), Inputs::in_shards);
+        let inputs = inputs.context(context);
         let scale = self.spec.scale(self.scaling, machine.select_in_use()?, &inputs, labels.weights())?;
         let inputs = scale.as_ref().map_or(inputs, |scale| inputs.scaled(scale));
         let mut built = self.spec.build(inputs, labels.weights())?;
         see(&machine, &mut *built.space)
+    }
+
+    /// A result, unless it came about as shards could not be asked: then, why.
+    fn settle<T>(&self, result: Result<T>) -> Result<T> {
+        match self.shards {
+            Some(shards) => shards.settle(result),
+            None => result,
+        }
     }
 
     /// The columns kept. One that has the same value wherever instances count would be nothing but the intercept.
@@ -126,7 +160,13 @@ impl Study<'_> {
 
     /// The decision values of a model for all instances, those of one before those of the next.
     pub(super) fn decision(&self, model: &Model) -> Result<Vec<f64>> {
-        let mut decision = model.predictor(self.names, "the data").decision(self.columns)?;
+        let predictor = model.predictor(self.names, "the data");
+        if let Some(shards) = self.shards {
+            // All at once: what follows finds them here.
+            let used = model.used_inputs();
+            shards.gather(&used.iter().filter_map(|&id| shards.position(id)).collect::<Vec<_>>());
+        }
+        let mut decision = self.settle(predictor.decision(self.columns))?;
         if let Some(offset) = self.offset {
             decision.iter_mut().zip(offset).for_each(|(f, offset)| *f += offset);
         }
