@@ -9,14 +9,22 @@
 //! (T-Rex: Machkour, Muma, Palomar 2021) if there were infinitely many. The first K features are kept with the largest K for which
 //! `N_1 + ... + N_K <= rate * K`: ForwardStop (G'Sell, Wager, Chouldechova, Tibshirani 2016), whose `-log(1 - p_k)` is `N_k` for the
 //! largest of many gains.
+//!
+//! That chance alone does not explain a feature's gain does not say that it is the one. Where all columns have something in common, any
+//! of them gains much as long as what they have in common is not explained. So each of the features is then compared with the candidates
+//! that are not among them: how many would gain as much in its place, beside all the other features, is told from the best (`rivals`).
+//! Features stay if few would, by the rule of Benjamini and Hochberg.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
+use super::chance::ln_chi_squared_above;
+use super::rivals::{BEST, that_gain_as_much};
 use super::run::Run;
 use super::{Observer, Stop};
 use crate::error::Result;
 use crate::model::{Discoveries, Seconds};
-use crate::space::Candidate;
+use crate::space::{Ask, Candidate, Gain};
 use crate::subproblem::Thinned;
 
 /// Features looked at first where no number is asked for.
@@ -28,6 +36,9 @@ const MOSTLY_FALSE: f64 = 0.5;
 /// Instances for each weight of the features that are judged, at least: with fewer, what is left to judge them by is mostly their own
 /// doing.
 const FOR_EACH: usize = 4;
+
+/// Candidates by score or gain among which the best beside other features are looked for: two for each one wanted.
+pub(super) const TRIED: usize = 2 * (BEST + 1);
 
 /// Fits are compared with each other, so they are solved to this relative gap.
 const COMPARED: f64 = 1e-6;
@@ -60,20 +71,22 @@ impl Run<'_> {
             let chosen = self.fitting.set.chosen().len();
             let clock = Instant::now();
             let judged = self.judge()?;
-            if self.fitting.is_interrupted() {
-                self.fitting.turn_back(back);
-                *stopped = self.fitting.interruption();
-                return Ok(None);
-            }
             if let Some(last) = self.path.rounds.last_mut() {
                 last.seconds.solve += clock.elapsed().as_secs_f64();
             }
             let expected: f64 = judged.iter().map(|judged| judged.by_chance).sum();
             let enough = expected >= MOSTLY_FALSE * judged.len() as f64;
             let all = judged.len() < chosen || self.plan.features >= most;
-            if enough || all || !self.plan.grows || *stopped != Stop::Features {
+            let done = enough || all || !self.plan.grows || *stopped != Stop::Features;
+            let found = if done { Some(self.told_apart(&judged, rate)) } else { None };
+            if self.fitting.is_interrupted() {
+                self.fitting.turn_back(back);
+                *stopped = self.fitting.interruption();
+                return Ok(None);
+            }
+            if let Some(found) = found {
                 *stopped = Stop::Discoveries;
-                return self.keep_discoveries(judged, rate).map(Some);
+                return self.keep_discoveries(found?, judged.len(), rate).map(Some);
             }
             self.fitting.turn_back(back);
             self.plan.features = (2 * self.plan.features).min(most);
@@ -132,84 +145,96 @@ impl Run<'_> {
     /// How many candidates beside the `chosen` with their `weights` would gain as much over the fit, if none had anything to do with the
     /// outcome, each with so much freedom.
     fn by_chance(&self, gain: f64, freedom: usize, chosen: usize, weights: usize) -> f64 {
+        let others = (self.fitting.space.size() as f64 - chosen as f64).max(0.0);
+        others * self.ln_chance(weights)(gain, freedom).exp()
+    }
+
+    /// The logarithm of the probability that one without effect gains as much over the fit, which has so many weights.
+    fn ln_chance(&self, weights: usize) -> impl Fn(f64, usize) -> f64 + use<> {
         // Residuals are smaller than the noise by what the features took of it.
         let instances = self.fitting.instances_in_play();
         let free = instances - weights as f64 - 1.0;
-        let others = (self.fitting.space.size() as f64 - chosen as f64).max(0.0);
         let chance = self.fitting.gain_by_chance() * instances / free;
-        if free <= 0.0 || chance <= 0.0 {
-            return others;
-        }
-        others * chi_squared_above(gain / chance, freedom)
+        let known = free > 0.0 && chance > 0.0;
+        move |gain, freedom| if known { ln_chi_squared_above(gain / chance, freedom) } else { 0.0 }
     }
 
-    /// Leaves the first features, as many as are discoveries; the path then adds them one by one.
-    fn keep_discoveries(&mut self, judged: Vec<Judged>, rate: f64) -> Result<Discoveries> {
-        let considered = judged.len();
-        let mut sum = 0.0;
-        let mut count = 0;
+    /// The features that chance does not explain and that no others could stand in for, those with the fewest such others first.
+    fn told_apart(&mut self, judged: &[Judged], rate: f64) -> Result<Vec<Judged>> {
+        let (mut sum, mut count) = (0.0, 0);
         for (k, judged) in judged.iter().enumerate() {
             sum += judged.by_chance;
             if sum <= rate * (k + 1) as f64 {
                 count = k + 1;
             }
         }
+        let first: Vec<Candidate> = judged[..count].iter().map(|judged| judged.candidate.clone()).collect();
+        let (clock, taken) = (Instant::now(), first.iter().cloned().collect());
+        self.fitting.rescale(JUDGED);
+        let compared: Result<Vec<Judged>> =
+            (0..first.len()).map(|k| self.beside_rivals(&first, k, &taken)).collect();
+        self.fitting.rescale(1.0 / JUDGED);
+        if let Some(last) = self.path.rounds.last_mut() {
+            last.seconds.score += clock.elapsed().as_secs_f64();
+        }
+        let mut found = compared?;
+        found.sort_by(|a, b| a.by_chance.total_cmp(&b.by_chance));
+        // Benjamini and Hochberg: as many without effect as do as well as the last are expected among them.
+        let within = |k: &usize| found[*k - 1].by_chance <= rate * *k as f64;
+        let count = (1..=found.len()).rev().find(within).unwrap_or(0);
+        found.truncate(count);
+        Ok(found)
+    }
+
+    /// The k-th of the features with the number of candidates that are not taken and would gain as much in its place.
+    fn beside_rivals(
+        &mut self,
+        features: &[Candidate],
+        k: usize,
+        taken: &HashSet<Candidate>,
+    ) -> Result<Judged> {
+        let mut rest = features.to_vec();
+        let candidate = rest.remove(k);
+        self.fit_to(&rest, COMPARED, Seconds::default())?;
+        let mut tried = vec![candidate.clone()];
+        tried.extend(self.rivals(taken)?);
+        let (thinning, units) = self.fitting.thinning(&tried)?;
+        let chance = self.ln_chance(units[..rest.len()].iter().map(Vec::len).sum());
+        let gains = thinning.gains_beside(&units, rest.len());
+        let freedoms = units[rest.len()..].iter().map(Vec::len);
+        let logarithms: Vec<f64> =
+            gains.iter().zip(freedoms).map(|(&gain, freedom)| chance(gain, freedom)).collect();
+        let all = (self.fitting.space.size() as f64 - rest.len() as f64).max(0.0);
+        let by_chance = (all * logarithms[0].exp()).max(that_gain_as_much(logarithms[0], &logarithms[1..]));
+        Ok(Judged { candidate, by_chance })
+    }
+
+    /// Candidates that are not taken and gain most over the fit: by one look at all of them.
+    fn rivals(&self, taken: &HashSet<Candidate>) -> Result<Vec<Candidate>> {
+        let wanted = TRIED;
+        let (dual, curvature) = (self.fitting.dual(), self.fitting.curvature());
+        let gain = Gain { curvature: curvature.into(), intercept: self.fitting.free.intercept, wanted };
+        let ask = Ask::many(&dual.residual, self.fitting.objective.outputs(), wanted, taken).by_gain(gain);
+        let mut fresh = self.fitting.space.worst_case(&ask)?.fresh;
+        fresh.truncate(wanted);
+        Ok(fresh.into_iter().map(|scored| scored.item).collect())
+    }
+
+    /// Leaves these features; the path then adds them one by one.
+    fn keep_discoveries(&mut self, found: Vec<Judged>, considered: usize, rate: f64) -> Result<Discoveries> {
         // The search for all of them counts with the first round.
         let (mut scored, mut seconds) = (0u128, Seconds::default());
         for round in std::mem::take(&mut self.path.rounds) {
             scored = scored.saturating_add(round.scored);
             seconds += round.seconds;
         }
-        let kept: Vec<Candidate> = judged.iter().take(count).map(|judged| judged.candidate.clone()).collect();
-        for k in 1.min(count)..=count {
+        let kept: Vec<Candidate> = found.iter().map(|judged| judged.candidate.clone()).collect();
+        for k in 1.min(kept.len())..=kept.len() {
             let (outcome, spent) = self.fit_to(&kept[..k], COMPARED, std::mem::take(&mut seconds))?;
             let (scored, cost) = (std::mem::take(&mut scored), self.schedule.cost);
             self.path.record(&self.fitting, cost, &outcome, scored, spent);
         }
-        let by_chance = judged.iter().take(count).map(|judged| judged.by_chance).collect();
+        let by_chance = found.iter().map(|judged| judged.by_chance).collect();
         Ok(Discoveries { rate, considered, by_chance })
-    }
-}
-
-/// The probability that a chi-squared variable with so many degrees of freedom is above `x`: a sum of positive terms, so that small
-/// probabilities keep their digits.
-fn chi_squared_above(x: f64, freedom: usize) -> f64 {
-    if x <= 0.0 {
-        return 1.0;
-    }
-    let half = 0.5 * x;
-    // Q(a + 1, x) = Q(a, x) + x^a e^-x / gamma(a + 1), from Q(1/2, x) = erfc(sqrt(x)) or Q(1, x) = e^-x on.
-    let odd = freedom % 2 == 1;
-    let (mut above, mut a) = if odd { (libm::erfc(half.sqrt()), 0.5) } else { ((-half).exp(), 1.0) };
-    let mut logarithm = a * half.ln() - half - libm::lgamma(a + 1.0);
-    while a < 0.5 * freedom as f64 {
-        above += logarithm.exp();
-        a += 1.0;
-        logarithm += half.ln() - a.ln();
-    }
-    above.min(1.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::chi_squared_above;
-
-    /// Values of the distribution as tables have them.
-    #[test]
-    fn tails_of_chi_squared() {
-        for (x, freedom, above) in [
-            (3.841458820694124, 1, 0.05),
-            (5.991464547107979, 2, 0.05),
-            (7.814727903251179, 3, 0.05),
-            (18.307038053275146, 10, 0.05),
-            (124.34211340400407, 100, 0.05),
-            (23.92812697687947, 1, 1e-6),
-            (59.24, 1, 1.3957e-14),
-        ] {
-            let found = chi_squared_above(x, freedom);
-            assert!((found - above).abs() <= 1e-3 * above, "{x} with {freedom}: {found} for {above}");
-        }
-        assert_eq!(chi_squared_above(0.0, 3), 1.0);
-        assert!(chi_squared_above(1e4, 1) < 1e-300);
     }
 }

@@ -29,7 +29,7 @@ impl Lacking {
 
 impl Model {
     /// The inputs that carry weight, by id.
-    pub(super) fn used_inputs(&self) -> Vec<u64> {
+    pub(crate) fn used_inputs(&self) -> Vec<u64> {
         let weighty = self.terms.iter().filter(|term| !term.weight.is_zero());
         let kept = self.kept.iter().map(|kept| kept.id);
         let used: BTreeSet<u64> =
