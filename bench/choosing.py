@@ -199,11 +199,16 @@ RIVALS = {
 }
 
 
-def refitted(split: Split, kept: np.ndarray) -> float:
-    """Accuracy of a logistic ridge model of these columns."""
+def refit(split: Split, kept: np.ndarray) -> LogisticRegressionCV:
+    """A logistic ridge model of these columns, its cost by cross-validation."""
     # Instances may come in an order.
     model = LogisticRegressionCV(Cs=8, cv=StratifiedKFold(5, shuffle=True, random_state=0), max_iter=500)
-    return float(model.fit(split.X[:, kept], split.y).score(split.Z[:, kept], split.z))
+    return model.fit(split.X[:, kept], split.y)
+
+
+def refitted(split: Split, kept: np.ndarray) -> float:
+    """Accuracy of that model."""
+    return float(refit(split, kept).score(split.Z[:, kept], split.z))
 
 
 def run_rival(choose, split: Split, sender) -> None:

@@ -1,7 +1,9 @@
 """What the experiments share: data, rows of tables, featgen at given numbers of features, figures.
 
-Every experiment is a function from a `Bench` to a list of rows, and one from rows to a figure, so that figures can be drawn again
-without measuring again.
+Every experiment is a list of cases, whose rows make a table, and a function from rows to a figure. So figures can be drawn again
+without measuring, and featgen measured again beside the rows that its rivals have in the table.
+
+Seconds are those of the processor, on one thread: other programs, and a second experiment beside this one, hardly change them.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
     os.environ[_name] = "1"  # before numpy is imported
 
 import csv
-import json
+import fcntl
+import resource
 import sys
 import time
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Iterator
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -26,7 +30,7 @@ import matplotlib
 import numpy as np
 import scipy.sparse as sp
 from compare import Problem
-from featgen_command import ROOT, Featgen, fit_seconds, run_clocked
+from featgen_command import ROOT, Featgen
 from liblinear import liblinearutil
 
 # adelie has bound this process to one core, which would be the same for all that run.
@@ -47,12 +51,37 @@ DEBIAS = 20.0
 Row = dict[str, Any]
 
 
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """One at a time among the processes of `bench/run paper`: who makes data, or needs most of the memory."""
+    with open(WORK / f"{name}.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @dataclass
 class Bench:
     featgen: Featgen
     data: Path
     small: bool = False
     seeds: int = 5
+    only: tuple[str, ...] = ()  # "featgen", "rivals", or rivals by their names; rows of others are taken from the table
+    missing: bool = False  # only what the table does not have
+
+    def keeps(self) -> bool:
+        return bool(self.only) or self.missing
+
+    def wants(self, step: str, rows: list[Row]) -> bool:
+        """Whether to measure this step, of which the table has these rows."""
+        named = any(name in self.only for name in step.split()) or (step != "featgen" and "rivals" in self.only)
+        return (named or not self.only) and not (self.missing and rows)
+
+    def made(self, kind: str, prefix: Path, **options: float) -> Path:
+        """Synthetic data, made by the command unless they are there."""
+        with locked("data"):
+            if not Path(f"{prefix}.truth.txt").exists():
+                self.featgen.synth(kind, prefix, **options)
+        return prefix
 
     def real(self, name: str) -> Problem | None:
         return compare.real(self, name, *REAL[name])
@@ -62,16 +91,12 @@ class Bench:
         name = "_".join(f"{k}{v}" for k, v in options.items())
         prefix = WORK / f"linear_{rows}_{features}_{seed}_{name}"
         options = {"rows": rows, "features": features, "test_rows": 4096, "seed": seed, "relevant": 300, **options}
-        if not Path(f"{prefix}.truth.txt").exists():
-            self.featgen.synth("linear", prefix, **options)
-        return load_synthetic(prefix)
+        return load_synthetic(self.made("linear", prefix, **options))
 
     def groups(self, rows: int, features: int, relevant: int, seed: int = 0) -> Problem:
         prefix = WORK / f"group_{rows}_{features}_{seed}"
         options = {"rows": rows, "features": features, "test_rows": 2000, "seed": seed, "relevant": relevant, "group_size": 10}
-        if not Path(f"{prefix}.truth.txt").exists():
-            self.featgen.synth("group", prefix, **options)
-        problem = load_synthetic(prefix)
+        problem = load_synthetic(self.made("group", prefix, **options))
         problem.group_size = 10
         problem.truth = np.unique(problem.truth // 10)
         problem.train_args += ["--groups", f"{prefix}.groups.txt"]
@@ -96,6 +121,46 @@ def load_synthetic(prefix: Path) -> Problem:
 
 
 # What is measured.
+
+
+@dataclass
+class Case:
+    """One data set of an experiment: what marks its rows, featgen's runs on it, and its rivals'.
+
+    Rivals go by how the names of their rows begin, with spaces between if there are several.
+    """
+
+    marks: Row
+    load: Callable[[], Any]
+    own: Callable[[Any], Iterable[Row]]
+    rivals: dict[str, Callable[[Any], Iterable[Row]]] = field(default_factory=dict)
+
+    def steps(self) -> dict[str, Callable[[Any], Iterable[Row]]]:
+        return {"featgen": self.own, **self.rivals}
+
+    def rows_of(self, step: str, table: list[Row]) -> list[Row]:
+        """The rows that a table has of this step."""
+        here = [row for row in table if all(row.get(key) == value for key, value in self.marks.items())]
+        return [row for row in here if row["who"].startswith(OURS if step == "featgen" else tuple(step.split()))]
+
+
+#: How the names of featgen's rows begin.
+OURS = ("best", "PROX-", "FGM", "MKL-FGM", "ACTIVE", "Newton", "APG", "exact", "inexact", "tolerance", "10 rounds")
+
+
+def measure(bench: Bench, table: str, cases: Iterable[Case]) -> list[Row]:
+    """The rows of all cases, written after each step; of steps that are not to be measured, the rows that the table has."""
+    old = read(table) if bench.keeps() else []
+    cases = list(cases)
+    found = {(index, step): case.rows_of(step, old) for index, case in enumerate(cases) for step in case.steps()}
+    for index, case in enumerate(cases):
+        wanted = {name: step for name, step in case.steps().items() if bench.wants(name, found[index, name])}
+        problem = case.load() if wanted else None
+        for name, step in wanted.items() if problem is not None else ():
+            found[index, name], seconds = timed(lambda: [row | case.marks for row in step(problem)])
+            write(table, [row for rows in found.values() for row in rows])
+            print(table, *case.marks.values(), name, f"{seconds:.0f} s", flush=True)
+    return [row for rows in found.values() for row in rows]
 
 
 def accuracy_of(problem: Problem, weights: np.ndarray, shift: float = 0.0) -> float:
@@ -135,7 +200,7 @@ def featgen_row(bench: Bench, problem: Problem, who: str, *options: str | float,
     model = WORK / f"model-{os.getpid()}.json"
     result = bench.featgen.train(problem.train_args, *options, model=model)
     weights = weights_of(result, problem.x.shape[1])
-    row = row_of(problem, who, weights, 0.0, fit_seconds(result), **more)
+    row = row_of(problem, who, weights, 0.0, train_seconds(result), **more)
     # Groups may be more than one output can hold as plain weights: the command knows.
     row["accuracy"] = bench.featgen.accuracy(model, problem.test_args)
     return row | {"result": result, "used": np.flatnonzero(weights)}
@@ -159,9 +224,22 @@ def rounds_to(count: int, budget: int | None = None) -> list[str | float]:
     return ["-B", budget, "--max-rounds", -(-count // budget)]
 
 
+def train_seconds(result: dict[str, Any]) -> float:
+    """Processor seconds of training with the data in memory: of the whole process, the part that is not reading."""
+    clocks = result["seconds"]
+    return result["cpu"] * (1 - clocks["read"] / clocks["total"])
+
+
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
-    return run(), time.perf_counter() - start
+    """What `run` returns, and its processor seconds."""
+    start = clock()
+    return run(), clock() - start
+
+
+def clock() -> float:
+    """Processor seconds of this process and of those that it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 # Tables and figures.
@@ -183,6 +261,9 @@ def write(name: str, rows: list[Row]) -> None:
 
 
 def read(name: str) -> list[Row]:
+    if not (RESULTS / f"{name}.csv").exists():
+        return []
+
     def value(text: str) -> Any:
         try:
             return float(text) if text else None
@@ -195,16 +276,16 @@ def read(name: str) -> list[Row]:
 
 #: One look for each system in all figures.
 COLOURS = {
-    "best": "#c1121f", "PROX-FGM": "#1d4ed8", "PROX-SLR": "#0891b2", "FGM": "#1d4ed8", "FGM-SHIFT": "#0891b2", "MKL-FGM": "#7c3aed",
+    "best": "#c1121f", "PROX-FGM": "#1d4ed8", "PROX-SLR": "#0891b2", "PROX-PFGM": "#7c3aed", "PROX-PSLR": "#0f766e", "l1-PSVM": "#b45309", "FGM": "#1d4ed8", "FGM-SHIFT": "#0891b2", "MKL-FGM": "#7c3aed",
     "l1-SVM": "#b45309", "l1-LR": "#d97706", "l1-SVM-SHIFT": "#d97706", "SGD-SLR": "#78716c", "abess": "#15803d", "MCP": "#65a30d",
-    "adelie": "#be185d", "RFE": "#0f766e", "l2-SVM": "#000000", "LR": "#525252",
+    "adelie": "#be185d", "glmnet": "#db2777", "L0Learn": "#166534", "RFE": "#0f766e", "l2-SVM": "#000000", "LR": "#525252",
 }
 MARKS = "os^vD<>ph*X+x"
 
 
 def style(who: str, index: int) -> dict[str, Any]:
     base = next((name for name in sorted(COLOURS, key=len, reverse=True) if who.startswith(name)), None)
-    ours = base in ("best", "PROX-FGM", "PROX-SLR", "FGM", "FGM-SHIFT", "MKL-FGM")
+    ours = who.startswith(OURS)
     look: dict[str, Any] = {"marker": MARKS[index % len(MARKS)], "linestyle": "-" if ours else "--", "linewidth": 1.6 if who.startswith("best") else 1.0}
     if base:
         look["color"] = COLOURS[base]

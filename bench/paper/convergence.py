@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from common import *  # noqa: F403
-from common import Bench, Problem, Row, featgen_row, panels, save, style
+from common import Bench, Case, Iterator, Problem, Row, featgen_row, measure, panels, save, style
 
 APG = ["--select", "paper", "--solver", "apg", "-C", 10, "--tol", 0, "--max-rounds", 10]
 
@@ -24,13 +24,15 @@ def rounds_of(bench: Bench, problem: Problem, who: str, *options: str | float, *
 
 def figure1(bench: Bench) -> list[Row]:
     size = 2048 if bench.small else 4096
-    problem = bench.planted(size, size)
     null = 0.5 * 10 * size  # the objective of no features: half a slack of 1 for each instance, times C
-    rows = []
-    for budget in (10, 30, 50):
-        for kind, rule in (("exact", 1e-6), ("inexact", 1e-3)):
-            rows += rounds_of(bench, problem, f"{kind}, B = {budget}", *APG, "--no-shift", "-B", budget, "--inner-decrease", rule, scale=null)
-    return rows
+
+    def own(problem: Problem) -> Iterator[Row]:
+        for budget in (10, 30, 50):
+            for kind, rule in (("exact", 1e-6), ("inexact", 1e-3)):
+                who, options = f"{kind}, B = {budget}", [*APG, "--no-shift", "-B", budget, "--inner-decrease", rule]
+                yield from rounds_of(bench, problem, who, *options, scale=null)
+
+    return measure(bench, "fig01_exact_inexact", [Case({}, lambda: bench.planted(size, size), own)])
 
 
 def draw1(rows: list[Row]) -> None:
@@ -59,15 +61,13 @@ def shifted(bench: Bench, name: str) -> Problem | None:
 
 
 def figure5(bench: Bench) -> list[Row]:
-    rows = []
-    for name in SHIFTED:
-        if (problem := shifted(bench, name)) is None:
-            continue
+    def own(problem: Problem) -> Iterator[Row]:
         scale = 0.5 * 10 * len(problem.y)
         for who, shift in (("FGM", ["--no-shift"]), ("FGM-SHIFT", [])):
-            options = [*APG, "-B", 20, "--inner-decrease", 1e-3, *shift]
-            rows += [row | {"set": name} for row in rounds_of(bench, problem, who, *options, scale=scale)]
-    return rows
+            yield from rounds_of(bench, problem, who, *APG, "-B", 20, "--inner-decrease", 1e-3, *shift, scale=scale)
+
+    cases = [Case({"set": name}, lambda name=name: shifted(bench, name), own) for name in SHIFTED]
+    return measure(bench, "fig05_shift_objective", cases)
 
 
 def draw5(rows: list[Row]) -> None:

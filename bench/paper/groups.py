@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import os
 
+import group_rivals
 import rivals
 from common import *  # noqa: F403
-from common import WORK, Bench, Problem, Row, curves, featgen_row, fit_seconds, np, panels, percent, save
+from common import WORK, Bench, Case, Iterator, Problem, Row, curves, featgen_row, measure, np, panels, percent, save, train_seconds
 
 PAPER = ["--select", "paper", "--loss", "logistic", "--tol", 1e-3, "--max-rounds", 100]
 
 
 def figure15(bench: Bench) -> list[Row]:
     """The machine as in the paper: costs make the number of groups, B is 2, 5, 8 or 10."""
-    problem = bench.groups(2048, 10_000 if bench.small else 40_000, 50)
-    rows = []
-    for budget in (2, 5, 8, 10):
-        for cost in (0.01, 0.03, 0.1, 1):
-            rows.append(featgen_row(bench, problem, f"FGM, B = {budget}", *PAPER, "-B", budget, "-C", cost, cost=cost))
-    for count in (20, 30, 40, 50, 60):
-        rows.append(featgen_row(bench, problem, "best", "--features", count, "--loss", "logistic"))
-        rows.append(featgen_row(bench, problem, "ACTIVE (B = 1)", "--select", "paper", "--loss", "logistic", "-B", 1, "-C", 1, "--features", count))
-    rows += rivals.adelie_points(problem, "binomial", 0.55)
-    rows += rivals.fista(problem, [0.9, 0.8, 0.7, 0.6])
-    rows += rivals.ufo_mkl(problem, [0.8, 0.65, 0.5, 0.4], epochs=10 if bench.small else 20)
-    return rows
+
+    def own(problem: Problem) -> Iterator[Row]:
+        for budget in (2, 5, 8, 10):
+            for cost in (0.01, 0.03, 0.1, 1):
+                yield featgen_row(bench, problem, f"FGM, B = {budget}", *PAPER, "-B", budget, "-C", cost, cost=cost)
+        active = ["--select", "paper", "--loss", "logistic", "-B", 1, "-C", 1]
+        for count in (20, 30, 40, 50, 60):
+            yield featgen_row(bench, problem, "best", "--features", count, "--loss", "logistic")
+            yield featgen_row(bench, problem, "ACTIVE (B = 1)", *active, "--features", count)
+
+    case = Case(
+        {},
+        lambda: bench.groups(2048, 10_000 if bench.small else 20_000, 50),
+        own,
+        {
+            "BCD": lambda problem: rivals.adelie_points(problem, "binomial", 0.5),
+            "FISTA": lambda problem: group_rivals.fista(problem, [0.9, 0.8, 0.7, 0.6, 0.5]),
+            "UFO-MKL": lambda problem: group_rivals.ufo_mkl(problem, [0.8, 0.65, 0.5, 0.4], epochs=10 if bench.small else 20),
+        },
+    )
+    return measure(bench, "fig15_groups", [case])
 
 
 def draw15(rows: list[Row]) -> None:
@@ -88,31 +98,34 @@ def curve_row(bench: Bench, problem: Problem, who: str, *options: str | float) -
     model = WORK / f"curves-{os.getpid()}.json"
     result = bench.featgen.train(problem.train_args, *options, model=model)
     inputs = {one.get("group", one["feature"]) for one in result["selected"]}
-    return {"who": who, "features": len(inputs), "accuracy": bench.featgen.accuracy(model, problem.test_args), "seconds": fit_seconds(result)}
+    return {"who": who, "features": len(inputs), "accuracy": bench.featgen.accuracy(model, problem.test_args), "seconds": train_seconds(result)}
+
+
+KERNELS = {
+    "gaussian": ["--space", "gaussian", "--sigma", 0.5],
+    "hik": ["--space", "hik", "--levels", LEVELS],
+}
 
 
 def figure16(bench: Bench) -> list[Row]:
-    rows = []
-    for name, instances, inputs in (("mnist38", 3000, 400), ("news20_libsvm", 3000, 1000)):
-        if (problem := part_of(bench, name, instances, inputs)) is None:
-            continue
-        for kind, space in (
-            ("gaussian", ["--space", "gaussian", "--sigma", 0.5]),
-            ("hik", ["--space", "hik", "--levels", LEVELS]),
-        ):
-            found = []
+    def case(name: str, kind: str, inputs: int) -> Case:
+        def own(problem: Problem) -> Iterator[Row]:
             for count in (20, 50, 100, 150):
-                base = ["--select", "paper", "--loss", "logistic", "-C", 10, "--features", count, *space]
-                found.append(curve_row(bench, problem, "FGM, B = 10", *base, "-B", 10))
-                found.append(curve_row(bench, problem, "ACTIVE (B = 1)", *base, "-B", 1))
-                found.append(curve_row(bench, problem, "best", "--features", count, "--loss", "logistic", *space))
-            written = expanded(problem, kind)
-            found += rivals.adelie_points(written, "binomial", 0.15, points=10)
-            found += rivals.fista(written, [0.7, 0.5, 0.35, 0.25])
-            found += rivals.ufo_mkl(written, [0.5, 0.3, 0.2, 0.1], epochs=10 if bench.small else 20)
-            rows += [row | {"set": f"{name}, {kind}"} for row in found]
-        print(name, flush=True)
-    return rows
+                base = ["--select", "paper", "--loss", "logistic", "-C", 10, "--features", count, *KERNELS[kind]]
+                yield curve_row(bench, problem, "FGM, B = 10", *base, "-B", 10)
+                yield curve_row(bench, problem, "ACTIVE (B = 1)", *base, "-B", 1)
+                yield curve_row(bench, problem, "best", "--features", count, "--loss", "logistic", *KERNELS[kind])
+
+        def written(problem: Problem) -> Iterator[Row]:
+            problem = expanded(problem, kind)
+            yield from rivals.adelie_points(problem, "binomial", 0.05, points=12)
+            yield from group_rivals.fista(problem, [0.7, 0.5, 0.35, 0.25, 0.15, 0.1])
+            yield from group_rivals.ufo_mkl(problem, [0.5, 0.3, 0.2, 0.1], epochs=10 if bench.small else 20)
+
+        return Case({"set": f"{name}, {kind}"}, lambda: part_of(bench, name, 3000, inputs), own, {"BCD FISTA UFO-MKL": written})
+
+    sizes = (("mnist38", 400), ("news20_libsvm", 1000))
+    return measure(bench, "fig16_kernels", [case(name, kind, inputs) for name, inputs in sizes for kind in KERNELS])
 
 
 def draw16(rows: list[Row]) -> None:

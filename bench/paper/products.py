@@ -7,7 +7,10 @@ import os
 import sys
 
 from common import *  # noqa: F403
-from common import PROX, WORK, Bench, Path, Row, curves, fit_seconds, panels, percent, rounds_to, run_clocked, save
+from common import (
+    PROX, WORK, Bench, Callable, Case, Iterator, Path, Row, curves, locked, measure, panels, percent, rounds_to, save, train_seconds,
+)
+from featgen_command import run_clocked
 
 PEER = Path(__file__).resolve().parent.parent / "poly_peer.py"
 
@@ -16,53 +19,53 @@ def own(bench: Bench, train: list[str], test: list[str], who: str, *options: str
     model = WORK / f"products-{os.getpid()}.json"
     result = bench.featgen.train(train, *options, model=model)
     accuracy = bench.featgen.accuracy(model, test)
-    return {"who": who, "features": len(result["selected"]), "accuracy": accuracy, "seconds": fit_seconds(result), "peak": result["peak"]}
+    return {"who": who, "features": len(result["selected"]), "accuracy": accuracy, "seconds": train_seconds(result), "peak": result["peak"]}
 
 
-def planted(bench: Bench) -> tuple[list[str], list[str]]:
+Files = tuple[list[str], list[str]]
+
+
+def planted(bench: Bench) -> Files:
     """As many features, and as many in a row, as the kddb of the paper; its instances are those that the paper takes of it."""
     rows = 100_000 if bench.small else 1_000_000
-    prefix = WORK / f"products_{rows}"
-    if not Path(f"{prefix}.truth.txt").exists():
-        options = {"rows": rows, "test_rows": 100_000, "features": 4_590_807, "per_row": 29, "relevant": 100}
-        bench.featgen.synth("products", prefix, **options)
+    options = {"rows": rows, "test_rows": 100_000, "features": 4_590_807, "per_row": 29, "relevant": 100, "support": 0.02}
+    prefix = bench.made("products", WORK / f"products_{rows}", **options)
     return [f"{prefix}.train.svm"], [f"{prefix}.test.svm"]
 
 
+def real(bench: Bench, name: str) -> Files | None:
+    folder = bench.data / name
+    return ([str(folder / "train.svm.zst")], [str(folder / "test.svm.zst")]) if folder.is_dir() else None
+
+
 def figure13(bench: Bench) -> list[Row]:
-    rows: list[Row] = []
-    for name, gamma in (("mnist38", 4), ("news20_libsvm", 8)):
-        folder = bench.data / name
-        if not folder.is_dir():
-            continue
-        train, test = [str(folder / "train.svm.zst")], [str(folder / "test.svm.zst")]
-        space = ["--space", "poly2", "--gamma", gamma]
-        found = []
-        for count in (50, 100, 200, 300):
+    def own_rows(files: Files, counts: tuple[int, ...], *space: str | float) -> Iterator[Row]:
+        for count in counts:
             rounds = rounds_to(count)
-            found.append(own(bench, train, test, "PROX-PFGM", *PROX, *rounds, *space))
-            found.append(own(bench, train, test, "PROX-PSLR", *PROX, *rounds, *space, "--loss", "logistic"))
-            found.append(own(bench, train, test, "best", "--features", count, *space))
-            found.append(own(bench, train, test, "PROX-FGM, linear", *PROX, *rounds))
-        if name == "mnist38":
-            found += explicit(train[0], test[0], 784, (0.002, 0.005) if bench.small else (0.002, 0.004, 0.01))
-        rows += [row | {"set": name} for row in found]
-    train, test = planted(bench)
-    for count in (50, 100):
-        for who, space in (("PROX-PFGM", ["--space", "poly2"]), ("PROX-FGM, linear", [])):
-            rows.append(own(bench, train, test, who, *PROX, *rounds_to(count), *space) | {"set": "planted products, 1e13"})
-    return rows
+            yield own(bench, *files, "PROX-PFGM", *PROX, *rounds, *space)
+            yield own(bench, *files, "PROX-PSLR", *PROX, *rounds, *space, "--loss", "logistic")
+            yield own(bench, *files, "best", "--features", count, *space)
+            yield own(bench, *files, "PROX-FGM, linear", *PROX, *rounds)
+
+    def poly(gamma: float) -> Callable[[Files], Iterator[Row]]:
+        return lambda files: own_rows(files, (50, 100, 200), "--space", "poly2", "--gamma", gamma)
+
+    cases = [
+        Case({"set": "mnist38"}, lambda: real(bench, "mnist38"), poly(4), {"l1-PSVM": lambda files: explicit(files, 784, (0.0105,))}),
+        Case({"set": "news20_libsvm"}, lambda: real(bench, "news20_libsvm"), poly(8)),
+        Case({"set": "planted products"}, lambda: planted(bench), lambda files: own_rows(files, (50, 100), "--space", "poly2")),
+    ]
+    return measure(bench, "fig13_products", cases)
 
 
-def explicit(train: str, test: str, features: int, costs: tuple[float, ...]) -> list[Row]:
+def explicit(files: Files, features: int, costs: tuple[float, ...]) -> Iterator[Row]:
     """l1-PSVM: all products written down, then LIBLINEAR, each in a process of its own, for its memory."""
-    rows = []
+    (train,), (test,) = files
     for cost in costs:
-        out, peak, _ = run_clocked([sys.executable, str(PEER), train, test, str(features), str(cost)])
+        with locked("memory"):
+            out, peak, _ = run_clocked([sys.executable, str(PEER), train, test, str(features), str(cost)])
         answer = json.loads(out)
-        kept = {key: answer[key] for key in ("features", "accuracy", "seconds")}
-        rows.append({"who": "l1-PSVM", "cost": cost, "peak": peak} | kept)
-    return rows
+        yield {"who": "l1-PSVM", "cost": cost, "peak": peak, "features": answer["features"], "accuracy": answer["accuracy"], "seconds": answer["cpu"]}
 
 
 def draw13(rows: list[Row]) -> None:

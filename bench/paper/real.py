@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import foreign
 import rivals
 from common import *  # noqa: F403
-from common import NEWTON, PROX, REAL, Bench, Problem, Row, curves, debiased, featgen_row, np, panels, percent, prox, rounds_to, save, write
+from common import (
+    NEWTON, PROX, REAL, Bench, Case, Iterable, Iterator, Problem, Row, curves, debiased, featgen_row, measure, panels, percent,
+    prox, rounds_to, save,
+)
+from rivals import LIBLINEAR, with_refit
 
 COUNTS = (50, 100, 200, 400)
-#: Seconds for elimination and for abess on each set, all counts together.
-LIMIT = 45
+#: Processor seconds for each of elimination, abess and L0Learn on each set, all counts together.
+LIMIT = 30
 
 
-def sets(bench: Bench) -> list[tuple[str, Problem]]:
-    return [(name, problem) for name in REAL if (problem := bench.real(name)) is not None]
-
-
-def own_rows(bench: Bench, problem: Problem) -> list[Row]:
-    rows = []
+def own_rows(bench: Bench, problem: Problem) -> Iterator[Row]:
     for count in COUNTS:
-        rounds = rounds_to(count, max(1, count // 10))
+        rounds = rounds_to(count)
         contenders = {
             "PROX-FGM": [*PROX, *rounds],
             "PROX-SLR": [*PROX, *rounds, "--loss", "logistic"],
@@ -28,44 +28,38 @@ def own_rows(bench: Bench, problem: Problem) -> list[Row]:
         for who, options in contenders.items():
             row = featgen_row(bench, problem, who, *options, asked=count)
             row["debiased"] = debiased(problem, row["used"], shift=True)
-            rows.append(row)
-    return rows
+            yield row
+        # Is it the features or the weights: the refit that rivals get.
+        yield rivals.refit_row(problem, "best", row["used"], count)
 
 
-def tuned(problem: Problem, rows: list[Row]) -> list[Row]:
-    """The features of an l1 model, at the cost that selects the nearest number to each count, refitted as other rivals are."""
-    found = []
-    split = rivals.choosing.Split(*(x.tocsr() if hasattr(x, "tocsr") else x for x in (problem.x, problem.y, problem.test_x, problem.test_y)))
-    even = split.even()
-    for count in COUNTS:
-        enough = [row for row in rows if row["features"] >= count]
-        if enough:
-            weights = np.abs(enough[0]["weights"])
-            kept = rivals.choosing.largest(weights, count)
-            accuracy = rivals.choosing.refitted(even, kept)
-            found.append({"who": f"{enough[0]['who']}, refit", "features": count, "accuracy": accuracy, "seconds": enough[0]["seconds"], "asked": count})
-    return found
+def l1(problem: Problem) -> Iterator[Row]:
+    for who in LIBLINEAR:
+        for row in with_refit(lambda problem: rivals.liblinear_path(problem, who, 420, shift=True, fits=20, growth=1.4), COUNTS)(problem):
+            yield row | ({"debiased": debiased(problem, row["used"], shift=True)} if row["who"] == "l1-SVM" else {})
+
+
+#: Where the l1 paths of glmnet and adelie end, as a part of the first penalty: near 400 features.
+ENDS = {"dorothea": 0.005, "mnist38": 0.001, "news20_libsvm": 0.03, "news20_2gram": 0.03}
 
 
 def figure7(bench: Bench) -> list[Row]:
-    rows = []
-    for name, problem in sets(bench):
-        found = own_rows(bench, problem)
-        for who in ("l1-SVM", "l1-LR"):
-            path = list(rivals.liblinear_path(problem, who, 420, shift=True, fits=14, growth=1.7))
-            if who == "l1-SVM":
-                for row in path:
-                    row["debiased"] = debiased(problem, row["used"], shift=True)
-            found += path
-            found += tuned(problem, path)
-        found += rivals.sgd_slr(problem, 420, fits=4, growth=0.5, epochs=20)
-        found += rivals.chosen(problem, "RFE", list(COUNTS), LIMIT)
-        found += rivals.chosen(problem, "abess", list(COUNTS), LIMIT)
-        found += rivals.liblinear_all(problem)
-        rows += [row | {"set": name} for row in found]
-        write("fig07_real", rows)
-        print(name, len(found), flush=True)
-    return rows
+    def case(name: str) -> Case:
+        counts = list(COUNTS)
+        here = {
+            "l1-SVM l1-LR": l1,
+            "adelie": with_refit(lambda problem: rivals.adelie_points(problem, "binomial", ENDS[name], points=30), COUNTS),
+            "glmnet": lambda problem: foreign.glmnet(problem, ENDS[name], 30, intercept=True),
+            "MCP": with_refit(lambda problem: rivals.mcp(problem, 420, fits=14, growth=0.75), COUNTS),
+            "SGD-SLR": lambda problem: rivals.sgd_slr(problem, 420, fits=12, growth=0.7, epochs=50),
+            "RFE": lambda problem: rivals.chosen(problem, "RFE", counts, LIMIT),
+            "abess": lambda problem: rivals.chosen(problem, "abess", counts, LIMIT),
+            "L0Learn": lambda problem: foreign.l0learn(problem, counts, LIMIT),
+            "l2-SVM LR": rivals.liblinear_all,
+        }
+        return Case({"set": name}, lambda: bench.real(name), lambda problem: own_rows(bench, problem), here)
+
+    return measure(bench, "fig07_real", map(case, REAL))
 
 
 def by_set(rows: list[Row], name: str, y: str, shown, title: str) -> None:
@@ -94,16 +88,16 @@ def draw7(rows: list[Row]) -> None:
 
 
 def figure10(bench: Bench) -> list[Row]:
-    rows = []
-    for name in ("news20_libsvm", "mnist38"):
-        if (problem := bench.real(name)) is None:
-            continue
+    def own(problem: Problem) -> Iterator[Row]:
         for cost in (0.5, 5, 50, 500):
             for count in (50, 100, 200, 300):
-                options = [*prox(cost), *rounds_to(count)]
-                rows.append(featgen_row(bench, problem, f"PROX-FGM, C = {cost:g}", *options) | {"set": name})
-        rows += [row | {"set": name} for row in rivals.liblinear_path(problem, "l1-SVM", 320, shift=True, fits=12, growth=1.5)]
-    return rows
+                yield featgen_row(bench, problem, f"PROX-FGM, C = {cost:g}", *prox(cost), *rounds_to(count))
+
+    def l1_svm(problem: Problem) -> Iterable[Row]:
+        return rivals.liblinear_path(problem, "l1-SVM", 320, shift=True, fits=12, growth=1.5)
+
+    names = ("news20_libsvm", "mnist38")
+    return measure(bench, "fig10_cost", [Case({"set": name}, lambda name=name: bench.real(name), own, {"l1-SVM": l1_svm}) for name in names])
 
 
 def draw10(rows: list[Row]) -> None:
@@ -125,13 +119,12 @@ SENSITIVE = "news20_libsvm"
 
 
 def figure11(bench: Bench) -> list[Row]:
-    if (problem := bench.real(SENSITIVE)) is None:
-        return []
-    rows = []
-    for budget in (5, 10, 20, 40, 60, 80, 100):
-        for who, tol, most in (("tolerance 0.005", 0.005, 100), ("tolerance 0.001", 0.001, 100), ("10 rounds", 0, 10)):
-            rows.append(featgen_row(bench, problem, who, *prox(tol=tol), "-B", budget, "--max-rounds", most, budget=budget))
-    return rows
+    def own(problem: Problem) -> Iterator[Row]:
+        for budget in (5, 10, 20, 40, 60, 80, 100):
+            for who, tol, most in (("tolerance 0.005", 0.005, 100), ("tolerance 0.001", 0.001, 100), ("10 rounds", 0, 10)):
+                yield featgen_row(bench, problem, who, *prox(tol=tol), "-B", budget, "--max-rounds", most, budget=budget)
+
+    return measure(bench, "fig11_budget", [Case({}, lambda: bench.real(SENSITIVE), own)])
 
 
 def draw11(rows: list[Row]) -> None:
@@ -144,14 +137,13 @@ def draw11(rows: list[Row]) -> None:
 
 
 def figure12(bench: Bench) -> list[Row]:
-    if (problem := bench.real(SENSITIVE)) is None:
-        return []
-    rows = []
-    for budget in (2, 5, 10, 20, 40, 100, 200, 400):
-        for who, base in (("PROX-FGM", PROX), ("FGM, solved (Newton)", NEWTON)):
-            if budget > 2 or who != "PROX-FGM" or not bench.small:
-                rows.append(featgen_row(bench, problem, who, *base, *rounds_to(400, budget), budget=budget))
-    return rows
+    def own(problem: Problem) -> Iterator[Row]:
+        for budget in (2, 5, 10, 20, 40, 100, 200, 400):
+            for who, base in (("PROX-FGM", PROX), ("FGM, solved (Newton)", NEWTON)):
+                if budget > 2 or who != "PROX-FGM" or not bench.small:
+                    yield featgen_row(bench, problem, who, *base, *rounds_to(400, budget), budget=budget)
+
+    return measure(bench, "fig12_budget_400", [Case({}, lambda: bench.real(SENSITIVE), own)])
 
 
 def draw12(rows: list[Row]) -> None:
