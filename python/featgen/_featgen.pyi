@@ -90,6 +90,15 @@ def cross_validate(
     options: Mapping[str, Any],
     validation: Mapping[str, Any],
 ) -> dict[str, Any]: ...
+def cross_validate_shards(
+    ask: Callable[[bytes], Sequence[bytes]],
+    store: Store | None,
+    names: Sequence[str] | None,
+    target: Mapping[str, Any],
+    space: Mapping[str, Any],
+    options: Mapping[str, Any],
+    validation: Mapping[str, Any],
+) -> dict[str, Any]: ...
 def fit_shards(
     ask: Callable[[bytes], Sequence[bytes]],
     store: Store | None,

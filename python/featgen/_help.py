@@ -135,8 +135,8 @@ ATTRIBUTES = """
         (``forced``) or may be in one (``undecided``), and the ``nodes`` that the proof took.
     discoveries_ : dict or None
         With ``fdr``: the ``rate`` of false features allowed, the ``expected_rate``, how many features were
-        ``considered``, and for each one kept, in the order of the path, how many of all candidates would gain as much
-        ``by_chance``.
+        ``considered``, and for each one kept, in the order of the path, how many of all other candidates would gain as
+        much in its place (``by_chance``).
     stability_ : dict or None
         With ``stability``: from how many ``runs`` on halves, with how many features ``selected`` on average, which
         ``features`` are selected from at least half of the halves, their ``frequency``, and the same at each of

@@ -47,6 +47,18 @@ def proving(proof: dict[str, Any]) -> None:
     )
 
 
+@contextmanager
+def loading(verbose: int, shards: int) -> Iterator[None]:
+    """Says that shards are being loaded, and how long it took."""
+    if not verbose:
+        yield
+        return
+    start = time.monotonic()
+    _write(f"loading {'1 shard' if shards == 1 else f'{shards} shards'} of columns\n")
+    yield
+    _write(f"loaded in {time.monotonic() - start:.1f} s\n")
+
+
 def _write(text: str) -> None:
     """To standard error. It may not be there, or be closed: what cannot be shown must not end a fit."""
     if sys.stderr is not None:

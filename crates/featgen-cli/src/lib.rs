@@ -11,6 +11,7 @@ mod inspect;
 mod interrupt;
 mod json;
 mod keep;
+mod lists;
 mod numbers;
 mod path;
 mod plot;
@@ -35,6 +36,7 @@ use args::{Cli, Command};
 use clap::Parser;
 use featgen::Context;
 use featgen::files::Identity;
+use lists::Combination;
 
 /// The exit code of what went well.
 const SUCCESS: u8 = 0;
@@ -49,8 +51,14 @@ where
     I::Item: Into<OsString> + Clone,
 {
     featgen::data::explain_cut_files(Some(1));
-    match Cli::try_parse_from(arguments) {
-        Ok(cli) => command(&cli.command).unwrap_or_else(|error| explain(&error)),
+    let arguments = arguments.into_iter().map(Into::into).collect();
+    let combinations = match lists::combinations(arguments) {
+        Ok(combinations) => combinations,
+        Err(error) => return explain(&error.into()),
+    };
+    let parsed = |one: &Combination| Ok((Cli::try_parse_from(&one.arguments)?.command, one.values.clone()));
+    match combinations.iter().map(parsed).collect::<Result<Vec<_>, clap::Error>>() {
+        Ok(commands) => command(&commands).unwrap_or_else(|error| explain(&error)),
         Err(error) => {
             // Help and version are "errors" too, of code 0. If nobody reads them there is nothing to do about it.
             let _ = error.print();
@@ -59,7 +67,9 @@ where
     }
 }
 
-fn command(command: &Command) -> anyhow::Result<u8> {
+/// Runs a command: the first, or all where `path` compares what they ask for. Each comes with what it has of lists.
+fn command(commands: &[(Command, Vec<(&'static str, String)>)]) -> anyhow::Result<u8> {
+    let command = &commands[0].0;
     let asked = command.threads().unwrap_or(0);
     let most = Context::most_threads();
     if asked > most {
@@ -69,7 +79,13 @@ fn command(command: &Command) -> anyhow::Result<u8> {
     // All of it on the same threads.
     context.run(|| match command {
         Command::Train(args) => train::run(args, &context),
-        Command::Path(args) => path::run(&args.train, &context),
+        Command::Path(_) => {
+            let asked = commands.iter().filter_map(|(command, values)| match command {
+                Command::Path(args) => Some(path::Asked { args: &args.train, values }),
+                _ => None,
+            });
+            path::run(&asked.collect::<Vec<_>>(), &context)
+        }
         Command::Predict(args) => predict::run(args, &context),
         Command::Inspect(args) => inspect::run(args),
         Command::Report(args) => report::run(args, &context),

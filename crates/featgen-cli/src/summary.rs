@@ -277,7 +277,9 @@ fn with_frequency(table: Table, frequencies: impl Iterator<Item = Option<f64>> +
 fn false_ones(model: &Model, discoveries: &Discoveries) -> String {
     let considered = plural(discoveries.considered, unit(model));
     if discoveries.by_chance.is_empty() {
-        return format!("none of {considered} looked at gains more than chance would explain");
+        return format!(
+            "none of {considered} looked at stands out from chance, and from others that could take its place"
+        );
     }
     let (expected, rate) = (small_percent(discoveries.expected_rate()), small_percent(discoveries.rate));
     format!(
@@ -406,9 +408,6 @@ pub(crate) fn fit_name(model: &Model) -> &'static str {
     }
 }
 
-/// Classes are uneven where the most frequent has at least so many times its even share.
-const UNEVEN: f64 = 1.2;
-
 /// What an accuracy is to be compared with: the most frequent class and, where classes are uneven, accuracies in which all classes
 /// count the same.
 pub(crate) fn baseline(
@@ -430,7 +429,7 @@ pub(crate) fn baseline(
     };
     let part = most as f64 / labels.len().max(1) as f64;
     let mut text = format!("always class {class} would reach {}", percent(part));
-    if part * model.classes.len() as f64 >= UNEVEN {
+    if part * model.classes.len() as f64 >= featgen::validate::UNEVEN {
         let tested = test.and_then(|test| test.scores.as_ref());
         let balanced = [(trained, "the training data"), (tested, "the test data")]
             .into_iter()

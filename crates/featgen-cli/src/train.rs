@@ -307,6 +307,7 @@ pub(crate) fn with_source(error: Error, source: &str) -> Error {
     match error {
         Error::Data(reason) => Error::input(source, reason),
         Error::GivenUp(reason) => Error::input(source, reason),
+        Error::Value { .. } => Error::input(source, error.to_string()),
         other => other,
     }
 }

@@ -236,7 +236,9 @@ fn the_page_describes_every_key_of_paths() {
     let folder = tempfile::tempdir().unwrap();
     table(folder.path());
     let mut paths = Vec::new();
-    for arguments in ["data.svm --features 3", "data.svm --features 3 -C auto --repeats 2"] {
+    for arguments in
+        ["data.svm --features 3", "data.svm --features 3 -C auto --repeats 2", "data.svm --features 3 -B 1,2"]
+    {
         let report = run(folder.path(), &format!("path {arguments} --json"));
         paths.push((arguments.to_owned(), serde_json::from_slice(&report).unwrap()));
     }

@@ -121,15 +121,15 @@ pub(crate) fn fit<'py>(
 
 /// A run, before it is known where the data are.
 pub(crate) struct Run {
-    interrupted: Arc<AtomicBool>,
-    context: Context,
-    machine: Machine,
-    labels: Labels,
+    pub(crate) interrupted: Arc<AtomicBool>,
+    pub(crate) context: Context,
+    pub(crate) machine: Machine,
+    pub(crate) labels: Labels,
     /// The space as it was asked for, and as it is for columns of a table.
-    asked: SpaceSpec,
-    spec: SpaceSpec,
+    pub(crate) asked: SpaceSpec,
+    pub(crate) spec: SpaceSpec,
     recipe: Option<Recipe>,
-    scaling: Option<Scaling>,
+    pub(crate) scaling: Option<Scaling>,
     text: bool,
 }
 
@@ -143,10 +143,21 @@ impl Run {
         options: &Options,
         recipe: Option<Recipe>,
     ) -> PyResult<Self> {
+        Self::of(options.machine().map_err(raise)?, target, space, options, recipe)
+    }
+
+    /// The same of a machine that may not have all that is needed yet.
+    pub(crate) fn of(
+        machine: Machine,
+        target: &Target<'_>,
+        space: Space,
+        options: &Options,
+        recipe: Option<Recipe>,
+    ) -> PyResult<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         // Its threads end with the run: nothing is left behind that a fork would break.
         let context = Context::new().threads(options.threads).interrupt(Arc::clone(&interrupted));
-        let mut machine = options.machine().map_err(raise)?.context(&context);
+        let mut machine = machine.context(&context);
         machine = match target.weights.clone() {
             Some(weights) => machine.class_weights(ClassWeights::Each(weights)),
             None if target.balanced => machine.class_weights(ClassWeights::Balanced),
@@ -186,7 +197,7 @@ impl Run {
 
     /// Notes in the model how often its features are selected from halves of the samples, and their stand-ins, as far as that is
     /// asked for and nobody ends it.
-    fn how_sure(
+    pub(crate) fn how_sure(
         &self,
         options: &Options,
         model: &mut featgen::Model,
@@ -382,15 +393,6 @@ impl Options {
         let unknown = || Error::parameter("loss", format!("{} is not a loss", self.loss));
         spec.ok_or_else(unknown)?
             .make(&self.delta.map(|delta| ("delta", delta)).into_iter().collect::<Vec<_>>())
-    }
-
-    /// An error if something is asked for that needs all columns in one place.
-    pub(crate) fn check_shards(&self) -> featgen::Result<()> {
-        let asked = [("stability", self.stability.is_some()), ("stand-ins", self.stand_ins.is_some())];
-        match asked.into_iter().find(|(_, asked)| *asked) {
-            Some((name, _)) => Err(Error::parameter(name, "is only known of data in one place")),
-            None => Ok(()),
-        }
     }
 
     fn machine(&self) -> featgen::Result<Machine> {

@@ -2,7 +2,7 @@
 
 use featgen::Result;
 use featgen::data::{Columns, Dataset, Names};
-use featgen::space::{Scaling, SpaceSpec};
+use featgen::space::{Scaling, ShardColumns, SpaceSpec};
 use featgen::table::Recipe;
 use featgen::validate::{Study, Subject};
 
@@ -31,7 +31,22 @@ impl<'a> Learned<'a> {
         let spec = asked.clone().or_columns_of(x.recipe().as_ref())?;
         let by_place = asked.grouping().is_some() || asked.only().is_some();
         let table = x.table().filter(|_| !by_place);
-        Ok(Self { whole: Study { columns, names, spec, scaling, keep: keep.to_vec(), offset }, asked, table })
+        let keep = keep.to_vec();
+        let whole = Study { columns, names, spec, scaling, keep, offset, shards: None };
+        Ok(Self { whole, asked, table })
+    }
+
+    /// The same of columns in shards, of which nothing is learned but the numbers.
+    pub(crate) fn in_shards(
+        shards: &'a ShardColumns<'a>,
+        names: &'a Names,
+        (asked, spec): (&'a SpaceSpec, SpaceSpec),
+        keep: &[u64],
+        scaling: Option<Scaling>,
+        offset: Option<&'a [f64]>,
+    ) -> Self {
+        let (columns, shards, keep): (&dyn Columns, _, _) = (shards, Some(shards), keep.to_vec());
+        Self { whole: Study { columns, names, spec, scaling, keep, offset, shards }, asked, table: None }
     }
 
     /// All samples.
@@ -49,6 +64,7 @@ impl<'a> Learned<'a> {
             scaling: self.whole.scaling,
             keep: kept(&self.whole.keep, table, data),
             offset: self.whole.offset,
+            shards: None,
         })
     }
 }
@@ -83,5 +99,9 @@ impl Subject for Learned<'_> {
                 see(&self.study_of(table, &data)?)
             }
         }
+    }
+
+    fn same_for_all(&self) -> Option<&Study<'_>> {
+        Some(&self.whole).filter(|_| self.table.is_none())
     }
 }

@@ -53,6 +53,8 @@ mod _featgen {
     use crate::table::Table;
     #[pymodule_export]
     use crate::validate::cross_validate;
+    #[pymodule_export]
+    use crate::validate::cross_validate_shards;
 
     /// The version of the engine.
     #[pymodule_export]

@@ -76,12 +76,13 @@ fn sets(p: usize, k: usize) -> Vec<Vec<usize>> {
     (k - 1..p).flat_map(with).collect()
 }
 
-/// On small data all sets can be tried: the chosen one is never below the best, its bound never above, and most often it is the best.
+/// Of few columns all sets can be tried: the chosen one is never below the best, its bound never above, and most often it is the best,
+/// given enough instances for features to stand out from chance.
 #[test]
 fn chosen_sets_are_near_the_best() {
     let (mut found, mut tried) = (0, 0);
     for seed in 0..12 {
-        let data = Planted::new(seed, 50, 9, 3, 2.0);
+        let data = Planted::new(seed, 200, 9, 3, 2.0);
         for name in ["squared-hinge", "logistic", "squared", "poisson"] {
             let loss = objective::by_name(name).unwrap();
             let labels = data.labels(&*loss);
@@ -104,6 +105,34 @@ fn chosen_sets_are_near_the_best() {
         }
     }
     assert!(found * 10 >= tried * 8, "{found} of {tried}");
+}
+
+/// Where nothing stands out from chance, features are chosen by what each says alone: not by what is left of the noise once others are
+/// fitted to it.
+#[test]
+fn without_signal_features_are_judged_alone() {
+    for seed in 0..5 {
+        let data = Planted::new(seed, 40, 300, 0, 1.0);
+        let correlation = |x: &[f64]| {
+            let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+            let (a, b) = (mean(x), mean(&data.labels));
+            let sum = |f: &dyn Fn(usize) -> f64| (0..x.len()).map(f).sum::<f64>();
+            sum(&|i| (x[i] - a) * (data.labels[i] - b)).abs() / sum(&|i| (x[i] - a).powi(2)).sqrt()
+        };
+        let mut alone: Vec<u64> = (0..300).collect();
+        alone.sort_by(|&j, &k| {
+            let of = |j: u64| correlation(&data.columns[j as usize]);
+            of(k).total_cmp(&of(j))
+        });
+        let storage = data.storage();
+        let scale = Scale::new(Scaling::Auto, &Inputs::over(&storage), None).unwrap();
+        let space = LinearSpace::from(Inputs::over(&storage).scaled(&scale));
+        let labels = Labels::from_numbers(data.labels.clone());
+        let loss = objective::by_name("squared").unwrap();
+        let model = Machine::new().loss(loss).features(10).fit(&space, &labels).unwrap();
+        let same = chosen(&model).iter().filter(|id| alone[..10].contains(id)).count();
+        assert!(same >= 8, "{seed}: {same} of 10");
+    }
 }
 
 /// The weights are those of the ridge fit on the chosen set, at every point of the path.

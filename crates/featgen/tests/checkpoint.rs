@@ -558,7 +558,7 @@ fn strange_checkpoints_are_refused() {
         begun.fit(&begun.machine).map_err(|error| error.to_string()).map(drop)
     };
     says(&|_| {}).unwrap();
-    let changes: [(&str, Change<'_>); 23] = [
+    let changes: [(&str, Change<'_>); 24] = [
         ("strange", &|h| h["progress"]["blocks"][0][0] = 77.into()),
         ("strange", &|h| h["progress"]["blocks"][0] = serde_json::json!([])),
         ("strange", &|h| h["progress"]["blocks"][0] = serde_json::json!([1, 0])),
@@ -576,6 +576,7 @@ fn strange_checkpoints_are_refused() {
         ("strange", &|h| h["progress"]["schedule"]["cost"] = 15.0.into()),
         ("strange", &|h| h["progress"]["schedule"]["inner_tol"] = 1.0.into()),
         ("strange", &|h| h["progress"]["schedule"]["doublings"] = 1000.into()),
+        ("strange", &|h| h["progress"]["caution"]["part"] = 0.3.into()),
         ("strange", &|h| h["progress"]["free"] = Value::Null),
         // Numbers that are none of this run would end in a model that nobody can load.
         ("weights and their objective", &|h| h["progress"]["free"][0] = 1e300.into()),
@@ -608,7 +609,7 @@ fn strange_checkpoints_are_refused() {
     newer[end..].copy_from_slice(&checksum.to_le_bytes());
     fs::write(&begun.path, newer).unwrap();
     let message = begun.says(begun.fit(&begun.machine));
-    assert_eq!(message, "the checkpoint has version 8; this featgen reads version 7");
+    assert_eq!(message, "the checkpoint has version 9; this featgen reads version 8");
 }
 
 /// Moves the folder away once something is in it.

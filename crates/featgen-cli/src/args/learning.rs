@@ -44,7 +44,7 @@ pub(crate) struct LearningArgs {
     /// Keep only discoveries: as many features as possible of which no more than this part is expected to be false [default: 0.1]
     ///
     /// With --features K they are chosen from up to K, else from as many as it takes. A feature is false if it gains no more than
-    /// features without any effect do by chance.
+    /// features without any effect do by chance, or than others would in its place.
     #[arg(long, value_name = "Q", num_args = 0..=1, default_missing_value = "0.1", allow_negative_numbers = true)]
     fdr: Option<f64>,
 

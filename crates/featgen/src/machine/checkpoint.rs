@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::best::Exchange;
+use super::best::{Caution, Exchange};
 use super::params::{Machine, Plan, Select};
 use super::schedule::Schedule;
 use crate::data::{ClassWeights, Labels};
@@ -31,7 +31,7 @@ use crate::space::{Candidate, FeatureSpace};
 pub(super) const PROGRAM: &str = concat!("featgen ", env!("CARGO_PKG_VERSION"));
 
 const MAGIC: &[u8; 8] = b"featgenC";
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 const PROLOGUE: usize = 24;
 const CHECKSUM: usize = 8;
 
@@ -89,6 +89,8 @@ pub(super) struct Progress {
     pub(super) cut: bool,
     /// How far the exchange of features has come.
     pub(super) exchange: Exchange,
+    /// How far the cost was lowered at which candidates are looked at.
+    pub(super) caution: Caution,
     /// The weights of what is never penalised.
     pub(super) free: Vec<f64>,
     pub(super) objective: f64,

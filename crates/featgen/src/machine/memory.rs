@@ -71,7 +71,7 @@ impl Plan {
             Select::Best => {
                 let exchange = Exchange::new(self);
                 let measured = SHORTLIST.saturating_mul(self.budget.min(wanted).max(exchange.swap));
-                (exchange.most_held(wanted), measured, 1)
+                (exchange.most_held(wanted).max(wanted.saturating_add(self.tried)), measured, 1)
             }
             Select::Paper if wanted < usize::MAX => (wanted, 0, wanted.div_ceil(self.budget)),
             // Twice as many from round to round, at most.

@@ -9,8 +9,10 @@
 //! | `run` | step after step, until there is a reason to stop |
 //! | `rounds` | the paper's steps (Algorithm 1) |
 //! | `relaxation` | steps to a certified gap, on features |
-//! | `best` | steps by gain, and exchange |
+//! | `best` | steps by gain, at what cost candidates are looked at, and exchange |
+//! | `chance` | what candidates without effect would gain |
 //! | `discoveries` | which of the chosen are expected to be true |
+//! | `rivals` | how many candidates could stand in for a feature |
 //! | `path` | the rounds made |
 //! | `proof` | what is proven of K features, and branch and bound |
 //! | `refit` | the l2 model afterwards |
@@ -20,6 +22,7 @@
 
 mod assemble;
 mod best;
+mod chance;
 mod checkpoint;
 mod discoveries;
 mod fitting;
@@ -31,6 +34,7 @@ mod proof;
 mod refit;
 mod relaxation;
 mod resume;
+mod rivals;
 mod rounds;
 mod run;
 mod schedule;

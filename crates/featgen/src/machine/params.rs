@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::discoveries::FIRST;
+use super::discoveries::{FIRST, TRIED};
 use crate::context::Context;
 use crate::data::ClassWeights;
 use crate::error::{Error, Result};
@@ -477,6 +477,7 @@ impl Machine {
             select,
             features: self.most_features().unwrap_or(usize::MAX),
             grows: self.fdr.is_some() && self.features.is_none(),
+            tried: self.fdr.map_or(0, |_| TRIED),
             exchange: self.exchange.unwrap_or(EXCHANGES),
             on_features: self.works_on_features(),
             budget: self.budget.unwrap_or(by_count),
@@ -492,6 +493,8 @@ pub(super) struct Plan {
     pub(super) features: usize,
     /// Whether that number may grow.
     pub(super) grows: bool,
+    /// Candidates that features are compared with in the end.
+    pub(super) tried: usize,
     pub(super) exchange: usize,
     pub(super) budget: usize,
     /// Whether rounds work on features instead of blocks.

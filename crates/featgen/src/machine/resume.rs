@@ -43,6 +43,7 @@ impl Run<'_> {
             schedule: self.schedule.clone(),
             cut: self.cut,
             exchange: self.exchange,
+            caution: self.caution,
             free: set.state.free.clone(),
             objective: fitting.value,
             null: fitting.null,
@@ -96,7 +97,7 @@ impl Run<'_> {
         if !ordered || unraised.is_some() || !rounds.iter().chain(&schedule.unraised).all(sound) {
             return Err(strange("its rounds"));
         }
-        if !schedule.may_follow(&self.schedule) {
+        if !schedule.may_follow(&self.schedule) || !progress.caution.is_sound() {
             return Err(strange("its costs and tolerances"));
         }
         // Doubling is exact, so that once is as good as step by step.
@@ -104,6 +105,7 @@ impl Run<'_> {
         self.schedule = schedule;
         self.cut = progress.cut;
         self.exchange = progress.exchange;
+        self.caution = progress.caution;
         self.decrease = progress.decrease.unwrap_or(f64::INFINITY);
         self.path.rounds = rounds;
         fitting.value = progress.objective;

@@ -1,6 +1,6 @@
 //! A run: step after step, each saved if that is wanted, until there is a reason to stop; then the model.
 
-use super::best::Exchange;
+use super::best::{Caution, Exchange};
 use super::checkpoint::Checkpoint;
 use super::fitting::Fitting;
 use super::params::{Machine, Plan, Select};
@@ -47,6 +47,8 @@ pub(super) struct Run<'a> {
     pub(super) cut: bool,
     /// How far the exchange of features has come, where features are chosen by gain.
     pub(super) exchange: Exchange,
+    /// How far the cost was lowered at which candidates are looked at, where features are chosen by gain.
+    pub(super) caution: Caution,
 }
 
 impl<'a> Run<'a> {
@@ -57,6 +59,7 @@ impl<'a> Run<'a> {
             decrease: f64::INFINITY,
             cut: false,
             exchange: Exchange::new(&plan),
+            caution: Caution::new(),
             plan,
             fitting,
         };

@@ -54,6 +54,38 @@ impl Thinning {
         }
     }
 
+    /// The minimum of the model where the loss counts only so much: that of `1/2 |u|^2` plus the part of what else the model consists
+    /// of, `(I + part H) u = part (H w + c)`.
+    pub(crate) fn minimum_at(&self, part: f64) -> Vec<f64> {
+        let width = self.omega.len() / self.outputs;
+        let mut minimum = vec![0.0; self.omega.len()];
+        for output in 0..self.outputs {
+            let at = |j: usize| j * self.outputs + output;
+            let solved = self.hessians.as_ref().and_then(|hessians| {
+                let hessian = &hessians[output];
+                let lower = Mat::from_fn(width, width, |i, j| {
+                    part * hessian[(i, j)] + (1.0 - part) * f64::from(u8::from(i == j))
+                });
+                let w = Mat::from_fn(width, 1, |j, _| self.omega[at(j)]);
+                let target = hessian * &w;
+                let target = Mat::from_fn(width, 1, |j, _| part * (target[(j, 0)] + self.slope[at(j)]));
+                Some(lower.llt(Side::Lower).ok()?.solve(&target))
+            });
+            for j in 0..width {
+                minimum[at(j)] = match &solved {
+                    Some(solved) => solved[(j, 0)],
+                    None => self.minimum_apart(at(j), part),
+                };
+            }
+        }
+        minimum
+    }
+
+    /// The same for one coordinate, as if it had nothing to do with others.
+    fn minimum_apart(&self, k: usize, part: f64) -> f64 {
+        part * (self.diagonal[k] * self.omega[k] + self.slope[k]) / (1.0 - part + part * self.diagonal[k])
+    }
+
     /// Does without all but so many of these units, one after the other.
     pub(crate) fn keep(&self, units: &[Vec<usize>], count: usize) -> Thinned {
         let Some(mut left) = self.left(units) else { return self.keep_apart(units, count) };
@@ -89,12 +121,64 @@ impl Thinning {
         Thinned { stay, decrease: 0.5 * decrease }
     }
 
+    /// By how much each unit after the first `chosen` would lower the objective beside these, by the model. Columns that these have
+    /// already are no gain.
+    pub(crate) fn gains_beside(&self, units: &[Vec<usize>], chosen: usize) -> Vec<f64> {
+        let (chosen, others) = units.split_at(chosen);
+        let apart = |unit: &Vec<usize>| unit.iter().map(|&k| self.slope[k].powi(2) / self.diagonal[k]).sum();
+        let mut gains = vec![0.0; others.len()];
+        let outputs = self.hessians.iter().flatten().enumerate();
+        let known: Option<Vec<()>> = outputs
+            .map(|(output, hessian)| {
+                let own = self.gains_in(output, hessian, chosen, others)?;
+                gains.iter_mut().zip(own).for_each(|(gain, own)| *gain += own);
+                Some(())
+            })
+            .collect();
+        if self.hessians.is_none() || known.is_none() {
+            gains = others.iter().map(apart).collect();
+        }
+        gains.iter().map(|gain| 0.5 * gain).collect()
+    }
+
+    /// Twice what units gain beside those that are chosen, in one output; `None` if numbers do not allow it.
+    fn gains_in(
+        &self,
+        output: usize,
+        hessian: &Mat<f64>,
+        chosen: &[Vec<usize>],
+        others: &[Vec<usize>],
+    ) -> Option<Vec<f64>> {
+        let (held, new) = (self.columns(chosen), self.columns(others));
+        let slope = |column: usize| self.slope[column * self.outputs + output];
+        let factor =
+            Mat::from_fn(held.len(), held.len(), |i, j| hessian[(held[i], held[j])]).llt(Side::Lower).ok()?;
+        // What the chosen make of every new column, and of the slope that is left along themselves.
+        let images = factor.solve(&Mat::from_fn(held.len(), new.len(), |i, j| hessian[(held[i], new[j])]));
+        let step = factor.solve(&Mat::from_fn(held.len(), 1, |i, _| slope(held[i])));
+        let along = |a: usize, image: &dyn Fn(usize) -> f64| {
+            (0..held.len()).map(|i| hessian[(held[i], new[a])] * image(i)).sum::<f64>()
+        };
+        let gain = |unit: &Vec<usize>| {
+            let mut own = self.columns(std::slice::from_ref(unit));
+            own.retain(|column| held.binary_search(column).is_err());
+            let own: Vec<usize> =
+                own.iter().map(|column| new.partition_point(|other| other < column)).collect();
+            let left = Mat::from_fn(own.len(), own.len(), |a, b| {
+                hessian[(new[own[a]], new[own[b]])] - along(own[a], &|i| images[(i, own[b])])
+            });
+            let slope =
+                Mat::from_fn(own.len(), 1, |a, _| slope(new[own[a]]) - along(own[a], &|i| step[(i, 0)]));
+            let solved = left.llt(Side::Lower).ok()?.solve(&slope);
+            Some((0..own.len()).map(|a| slope[(a, 0)] * solved[(a, 0)]).sum::<f64>())
+        };
+        // One that the chosen make up is nothing new.
+        Some(others.iter().map(|unit| gain(unit).unwrap_or(0.0)).collect())
+    }
+
     /// The same without a matrix: as if units had nothing to do with each other.
     fn keep_apart(&self, units: &[Vec<usize>], count: usize) -> Thinned {
-        let cost = |&k: &usize| {
-            let minimum = self.omega[k] + self.slope[k] / self.diagonal[k];
-            minimum * minimum * self.diagonal[k]
-        };
+        let cost = |&k: &usize| self.minimum_apart(k, 1.0).powi(2) * self.diagonal[k];
         let costs: Vec<f64> = units.iter().map(|unit| unit.iter().map(cost).sum()).collect();
         let mut stay: Vec<usize> = (0..units.len()).collect();
         stay.sort_by(|&a, &b| costs[b].total_cmp(&costs[a]).then(a.cmp(&b)));
@@ -260,6 +344,43 @@ mod tests {
         let Thinned { stay, decrease } = thinning.keep(&pairs, 3);
         let columns: Vec<usize> = stay.iter().flat_map(|&g| pairs[g].clone()).collect();
         assert!((before - decrease - value(&columns)).abs() <= 1e-8 * before);
+    }
+
+    /// Of a squared error the minimum at a lower cost is that of a fit at that cost.
+    #[test]
+    fn minimum_at_a_lower_cost_is_that_of_a_fit() {
+        let (cache, mut objective) = made();
+        let free = Free::new(ROWS, true);
+        let columns: Vec<u32> = (0..6).collect();
+        let problem = Problem { cache: &cache, objective: &*objective, free: &free };
+        let (state, _) = fitted(&problem, &columns, 6);
+        let thinning = Newton::<SumOfNorms>::default().thinning(&problem, &state);
+        for part in [1.0, 0.25, 0.0625] {
+            objective.rescale(part);
+            let problem = Problem { cache: &cache, objective: &*objective, free: &free };
+            let (expected, _) = fitted(&problem, &columns, 6);
+            objective.rescale(1.0 / part);
+            for (found, expected) in thinning.minimum_at(part).iter().zip(&expected.omega) {
+                assert!((found - expected).abs() <= 1e-6, "{part}: {found} for {expected}");
+            }
+        }
+    }
+
+    /// Of a squared error, gains beside others are what fits say, too.
+    #[test]
+    fn tells_what_others_would_gain() {
+        let (cache, objective) = made();
+        let free = Free::new(ROWS, true);
+        let problem = Problem { cache: &cache, objective: &*objective, free: &free };
+        let (state, before) = fitted(&problem, &(0..8).collect::<Vec<u32>>(), 3);
+        let thinning = Newton::<SumOfNorms>::default().thinning(&problem, &state);
+        let units: Vec<Vec<usize>> = [vec![0], vec![1], vec![2], vec![5], vec![6, 7], vec![2, 3]].into();
+        let gains = thinning.gains_beside(&units, 3);
+        for (gain, columns) in gains.iter().zip([vec![0, 1, 2, 5], vec![0, 1, 2, 6, 7], vec![0, 1, 2, 3]]) {
+            let (_, after) = fitted(&problem, &columns, columns.len());
+            assert!(*gain > 0.0 && (before - gain - after).abs() <= 1e-8 * before, "{columns:?}: {gain}");
+        }
+        assert_eq!(gains.len(), 3);
     }
 
     /// A unit that goes leaves behind what it shares with one that stays.

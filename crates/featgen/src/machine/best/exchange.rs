@@ -14,10 +14,6 @@ use crate::subproblem::Thinned;
 /// By how much, relative to itself, the objective must fall for an exchange to be kept.
 const WORTHWHILE: f64 = 1e-3;
 
-/// And by how much for each column that comes in, relative to what one with no effect gains on average: only one such column in
-/// twenty gains more. Without this, exchanges on few instances follow chance, and what they choose predicts worse.
-const SIGNIFICANT: f64 = 3.84;
-
 /// The first exchange lets in half as many as are chosen, but not fewer than this where as many are chosen: of a few features, it
 /// may take all others to find the one that is better in their place.
 const FIRST_FEW: usize = 20;
@@ -78,21 +74,27 @@ impl Run<'_> {
         let all: Vec<&Candidate> = chosen.iter().chain(proposals).collect();
         let tolerance = self.schedule.inner_tol.min(COMPARED);
         let before = self.fitting.value;
-        let significant =
-            if self.exchange.cautious { SIGNIFICANT * self.fitting.gain_by_chance() } else { 0.0 };
+        let (chance, cautious) = (self.fitting.chance(), self.exchange.cautious);
         let mut tried = Vec::new();
         while swap > 0 && !self.fitting.is_interrupted() {
             let Thinned { stay, decrease } = self
                 .timed(&mut seconds.solve, |_| thinning.keep(&units[..chosen.len() + swap], chosen.len()));
-            let new: usize = stay.iter().filter(|&&k| k >= chosen.len()).map(|&k| units[k].len()).sum();
-            let wanted = (WORTHWHILE * before).max(significant * new as f64);
-            if decrease >= wanted && stay != tried {
+            let new: Vec<usize> =
+                stay.iter().filter(|&&k| k >= chosen.len()).map(|&k| units[k].len()).collect();
+            // On few instances exchanges would follow chance, and what they choose would predict worse: those that come in must
+            // gain, on average, what fewer than one of all candidates without effect does.
+            let is_worth = |decrease: f64| {
+                let (count, columns) = (new.len().max(1), new.iter().sum::<usize>());
+                let alike = || chance.expected(decrease / count as f64, columns / count);
+                decrease >= WORTHWHILE * before && (!cautious || alike() <= 1.0)
+            };
+            if is_worth(decrease) && stay != tried {
                 let back = self.fitting.turning_point();
                 let others: Vec<Candidate> = stay.iter().map(|&k| all[k].clone()).collect();
                 let (outcome, spent) = self.fit_to(&others, tolerance, Seconds::default())?;
                 seconds.generate += spent.generate;
                 seconds.solve += spent.solve;
-                if self.fitting.value < before - wanted && !self.fitting.is_interrupted() {
+                if is_worth(before - self.fitting.value) && !self.fitting.is_interrupted() {
                     self.exchange.swap = swap;
                     self.path.amend(&self.fitting, self.schedule.cost, &outcome, seconds);
                     return Ok(None);
@@ -114,7 +116,7 @@ impl Run<'_> {
     }
 
     /// What `work` makes, and the time that it takes.
-    fn timed<T>(&mut self, seconds: &mut f64, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn timed<T>(&mut self, seconds: &mut f64, work: impl FnOnce(&mut Self) -> T) -> T {
         let clock = std::time::Instant::now();
         let made = work(self);
         *seconds += clock.elapsed().as_secs_f64();

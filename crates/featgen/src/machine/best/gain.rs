@@ -48,26 +48,10 @@ impl Fitting<'_> {
     }
 
     /// The curvature of the loss at the decision values.
-    fn curvature(&self) -> Vec<f64> {
+    pub(in crate::machine) fn curvature(&self) -> Vec<f64> {
         let mut d = vec![0.0; self.decision.len()];
         self.objective.curvature(&self.decision, &mut d);
         d
-    }
-
-    /// By how much the objective falls, on average, for a coordinate whose values have nothing to do with the outcome: of such values
-    /// x, of mean 0 and variance 1, `(sum v x)^2` is `sum v^2` on average, and `sum d x^2` is `sum d`.
-    pub(in crate::machine) fn gain_by_chance(&self) -> f64 {
-        let v = self.dual().residual;
-        let total: f64 = self.curvature().iter().sum();
-        if total > 0.0 { 0.5 * kernels::dot(&v, &v) / total } else { 0.0 }
-    }
-
-    /// How many instances, times outputs, have a say in gains: those that a hinge has passed have none, and those that are almost sure
-    /// have little. `(sum d)^2 / sum d^2` of the curvature.
-    pub(in crate::machine) fn instances_in_play(&self) -> f64 {
-        let d = self.curvature();
-        let squares = kernels::dot(&d, &d);
-        if squares > 0.0 { d.iter().sum::<f64>().powi(2) / squares } else { 0.0 }
     }
 
     /// Gives candidates their gains for scores, and their order by them.

@@ -4,11 +4,13 @@
 //! how much it falls for the best step. Rounds take the candidates of largest gain; once there are K, the cheapest to do without
 //! make room for better ones as long as that lowers the objective.
 
+mod caution;
 mod exchange;
 mod gain;
 
 use std::time::Instant;
 
+pub(super) use caution::Caution;
 pub(super) use exchange::Exchange;
 pub(super) use gain::SHORTLIST;
 
@@ -33,16 +35,18 @@ impl Run<'_> {
     /// One turn: score all candidates, then take the best new ones while fewer are chosen than wanted, else exchange some. Returns
     /// why the run ends, if it does.
     pub(super) fn step_by_gain(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>> {
-        let (clock, wanted) = (Instant::now(), self.plan.features);
+        let wanted = self.plan.features;
         let chosen = self.fitting.set.chosen();
         let complete = chosen.len() >= wanted;
-        let step = if complete { self.exchange.swap } else { self.plan.budget.min(wanted - chosen.len()) };
-        let found = self.fitting.proposals(wanted, step);
+        let mut seconds = Seconds::default();
+        let found = match complete {
+            true => self.timed(&mut seconds.score, |run| run.fitting.proposals(wanted, run.exchange.swap)),
+            false => self.look(self.plan.budget.min(wanted - chosen.len()), &mut seconds),
+        };
         let (proposals, scored) = match self.unless_ended(found, observer)? {
             Ok(found) => found,
             Err(stopped) => return Ok(Some(stopped)),
         };
-        let seconds = Seconds { score: clock.elapsed().as_secs_f64(), ..Seconds::default() };
         self.path.certify(&self.fitting);
         if complete {
             return self.exchange(chosen, &proposals, seconds);
