@@ -1,13 +1,12 @@
-//! At what cost candidates are looked at: below that of the model, and the less the less they stand out from chance.
+//! At what cost candidates are looked at: that of the model as long as they stand out from chance, then less.
 //!
 //! What a fit leaves unexplained of the instances that it was made from is less than what it leaves of others, above all of features
-//! that were picked from very many because they fit. Candidates are therefore measured on the residuals of a fit that holds back: at a
-//! part of the cost. Where the best of them does not stand out from what as many candidates without effect would show, the part
-//! becomes smaller. In the end every candidate is judged almost alone, as if nothing was chosen yet, which predicts better on few
-//! instances of columns that go together. Many weak features need not stand out one by one: it is enough if most of those that would be
-//! taken next do so together. The model itself, all points of the path and exchanges are at the full cost.
-
-use std::time::Instant;
+//! that were picked from very many because they fit. Later candidates then follow noise. So once those that would be taken next do not
+//! stand out from what as many candidates without effect would show, candidates are measured on the residuals of a fit that holds back:
+//! of the same features, at a quarter of the cost. Should they not stand out there either, at a quarter of that, and so on; in the end
+//! every candidate is judged almost alone, as if nothing was chosen yet. Many weak features need not stand out one by one: it is enough
+//! if chance explains at most half of those that would be taken together. The model itself, all points of the path and exchanges are at
+//! the full cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +19,7 @@ use crate::operator::Operator;
 use crate::space::Candidate;
 use crate::subproblem::Problem;
 
-/// The part of the cost to begin with, and by how much it becomes smaller. A power of two, so that costs come back to what they were.
+/// The part of the cost that is left each time that it becomes smaller. A power of two, so that costs come back to what they were.
 const PART: f64 = 0.25;
 
 /// At costs at which the curvature of all instances sums to this, a feature of variance 1 gets a tenth of its weight: candidates are
@@ -33,26 +32,27 @@ const MOSTLY_TRUE: f64 = 0.5;
 /// How far the cost at which candidates are looked at was lowered.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(in crate::machine) struct Caution {
+    /// The part of the cost at which they are.
     part: f64,
 }
 
 impl Caution {
     pub(in crate::machine) fn new() -> Self {
-        Self { part: PART }
+        Self { part: 1.0 }
     }
 
     /// Whether a run may have come here.
     pub(in crate::machine) fn is_sound(self) -> bool {
-        self.part > 0.0 && self.part <= PART && self.part.log2() % PART.log2() == 0.0
+        self.part > 0.0 && self.part <= 1.0 && self.part.log2() % PART.log2() == 0.0
     }
 }
 
 impl Run<'_> {
     /// Up to `step` candidates to take next beside the chosen, best first, and how many were scored to find them.
     pub(super) fn look(&mut self, step: usize, seconds: &mut Seconds) -> Result<(Vec<Candidate>, u128)> {
-        // Discoveries are judged by what they gain beside each other, and are chosen so.
-        while self.fitting.machine.fdr.is_none() {
+        while self.caution.part < 1.0 {
             let found = self.look_at_lower_cost(step, seconds)?;
+            // What gains next to nothing gains nothing at a low cost, but was asked for.
             if found.candidates.is_empty() {
                 break;
             }
@@ -61,26 +61,21 @@ impl Run<'_> {
             }
             self.caution.part *= PART;
         }
-        let clock = Instant::now();
-        let found = self.fitting.proposals(self.plan.features, step);
-        seconds.score += clock.elapsed().as_secs_f64();
-        found
+        let found = self.timed(&mut seconds.score, |run| run.fitting.look(run.plan.features, step))?;
+        if found.stand_out || found.candidates.is_empty() || self.caution.part < 1.0 {
+            return Ok((found.candidates, found.scored));
+        }
+        self.caution.part = PART;
+        self.look(step, seconds)
     }
 
     /// A look at all candidates where a fit at the lower cost would be. The fit itself stays what it is.
     fn look_at_lower_cost(&mut self, step: usize, seconds: &mut Seconds) -> Result<Found> {
         let (part, features) = (self.caution.part, self.plan.features);
+        let (back, bound) = (self.fitting.turning_point(), self.fitting.lower_bound);
+        self.timed(&mut seconds.solve, |run| run.fitting.hold_back(part));
+        let found = self.timed(&mut seconds.score, |run| run.fitting.look(features, step));
         let fitting = &mut self.fitting;
-        let (back, bound) = (fitting.turning_point(), fitting.lower_bound);
-        let clock = Instant::now();
-        fitting.hold_back(part);
-        seconds.solve += clock.elapsed().as_secs_f64();
-        let clock = Instant::now();
-        let found = fitting.proposals(features, step).and_then(|(candidates, scored)| {
-            let stand_out = fitting.stand_out(&candidates)?;
-            Ok(Found { candidates, scored, stand_out })
-        });
-        seconds.score += clock.elapsed().as_secs_f64();
         fitting.rescale(1.0 / part);
         // A bound for a smaller cost is one for a larger, for the optimum only grows. Which candidates it leaves is another matter.
         fitting.lower_bound = fitting.lower_bound.max(bound);
@@ -99,6 +94,14 @@ struct Found {
 }
 
 impl Fitting<'_> {
+    /// A look at all candidates beside the fit that is there.
+    fn look(&mut self, features: usize, step: usize) -> Result<Found> {
+        let (candidates, scored) = self.proposals(features, step)?;
+        // Discoveries are judged by what they gain beside each other, and are chosen so.
+        let stand_out = self.machine.fdr.is_some() || self.stand_out(&candidates)?;
+        Ok(Found { candidates, scored, stand_out })
+    }
+
     /// Goes to about where a fit of the same features at a part of the cost would be, by the quadratic model of the fit that is there.
     fn hold_back(&mut self, part: f64) {
         if !self.set.state.omega.is_empty() {
@@ -191,7 +194,7 @@ mod tests {
     fn parts_are_powers_of_the_first() {
         assert!(Caution::new().is_sound());
         assert!(Caution { part: PART.powi(7) }.is_sound());
-        for part in [0.0, 0.5, 1.0, -0.25, 0.2, f64::NAN] {
+        for part in [0.0, 0.5, 4.0, -0.25, 0.2, f64::NAN] {
             assert!(!Caution { part }.is_sound(), "{part}");
         }
     }
