@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Stop;
+use super::super::chance::Chance;
 use super::super::params::Plan;
 use super::super::run::Run;
 use super::COMPARED;
 use crate::error::Result;
 use crate::model::Seconds;
 use crate::space::Candidate;
-use crate::subproblem::Thinned;
+use crate::subproblem::{Thinned, Thinning};
 
 /// By how much, relative to itself, the objective must fall for an exchange to be kept.
 const WORTHWHILE: f64 = 1e-3;
@@ -54,6 +55,23 @@ fn first_swap(features: usize) -> usize {
     (features / 2).clamp(features.min(FIRST_FEW), FIRST_MANY)
 }
 
+/// Whether the newcomers among the units that stay, which come after the `chosen`, gain no more beside the others than chance
+/// explains: as much, on average, as one or more of all candidates would if none had any effect.
+fn is_chance(
+    thinning: &Thinning,
+    chance: &Chance,
+    units: &[Vec<usize>],
+    stay: &[usize],
+    chosen: usize,
+) -> bool {
+    let (new, old): (Vec<usize>, Vec<usize>) = stay.iter().copied().partition(|&k| k >= chosen);
+    let stay: Vec<Vec<usize>> = old.iter().chain(&new).map(|&k| units[k].clone()).collect();
+    let gains = thinning.gains_beside(&stay, old.len());
+    let (gain, columns) = (gains.iter().sum::<f64>(), new.iter().map(|&k| units[k].len()).sum::<usize>());
+    let count = new.len().max(1);
+    chance.expected(gain / count as f64, columns / count) > 1.0
+}
+
 impl Run<'_> {
     /// Lets in the first of `proposals`, and does without as many. As long as that does not lower the objective, half as many.
     pub(super) fn exchange(
@@ -79,16 +97,10 @@ impl Run<'_> {
         while swap > 0 && !self.fitting.is_interrupted() {
             let Thinned { stay, decrease } = self
                 .timed(&mut seconds.solve, |_| thinning.keep(&units[..chosen.len() + swap], chosen.len()));
-            let new: Vec<usize> =
-                stay.iter().filter(|&&k| k >= chosen.len()).map(|&k| units[k].len()).collect();
-            // On few instances exchanges would follow chance, and what they choose would predict worse: those that come in must
-            // gain, on average, what fewer than one of all candidates without effect does.
-            let is_worth = |decrease: f64| {
-                let (count, columns) = (new.len().max(1), new.iter().sum::<usize>());
-                let alike = || chance.expected(decrease / count as f64, columns / count);
-                decrease >= WORTHWHILE * before && (!cautious || alike() <= 1.0)
-            };
-            if is_worth(decrease) && stay != tried {
+            let is_worth = |decrease: f64| decrease >= WORTHWHILE * before;
+            // On few instances exchanges would follow chance, and what they choose would predict worse.
+            let follows_chance = || cautious && is_chance(&thinning, &chance, &units, &stay, chosen.len());
+            if is_worth(decrease) && stay != tried && !follows_chance() {
                 let back = self.fitting.turning_point();
                 let others: Vec<Candidate> = stay.iter().map(|&k| all[k].clone()).collect();
                 let (outcome, spent) = self.fit_to(&others, tolerance, Seconds::default())?;
