@@ -10,7 +10,7 @@ that every result comes with a certified gap.
 >>> X = (X - X.mean()) / X.std()
 >>> model = FGMClassifier(n_features=5, budget=1).fit(X, y)
 >>> sorted(model.get_feature_names_out())
-['radius error', 'worst concave points', 'worst perimeter', 'worst radius', 'worst texture']
+['radius error', 'worst concave points', 'worst radius', 'worst smoothness', 'worst texture']
 >>> model.score(X, y) > 0.95
 True
 """

@@ -263,7 +263,7 @@ class FGMRegressor(RegressorMixin, _OneOutput):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = FGMRegressor(n_features=4, budget=1, C=100).fit(X, y)
     >>> sorted(model.get_feature_names_out())
-    ['bmi', 'bp', 's3', 's5']
+    ['bmi', 'bp', 's1', 's5']
     >>> round(model.score(X, y), 2)
     0.49
     """
