@@ -1,7 +1,7 @@
 """K features at equal K beside those of other methods: test accuracy, as wins, level and losses over many sets.
 
-    bench/run choosing                                 # scikit-learn's sets and a planted one: some minutes
-    bench/run choosing --data FOLDER [--only SET ...]  # also FOLDER/SET/train.svm.zst and test.svm.zst: hours
+    bench/run choosing                                 # scikit-learn's sets and drawn ones: some minutes
+    bench/run choosing --data FOLDER [--only SET ...]  # also FOLDER/SET/train.svm.zst and test.svm.zst, or FOLDER/SET.npz with X and y: hours
     bench/run choosing --data FOLDER --cache FILE      # what rivals chose is kept in FILE, and not computed again
     bench/run choosing --data FOLDER --costs           # featgen alone, at multiples of its default cost
 
@@ -63,11 +63,52 @@ class Split:
 # The sets.
 
 
-def planted(n: int = 800, p: int = 1000, relevant: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(0)
+def planted(n: int = 800, p: int = 1000, relevant: int = 20, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A few columns of equal weight decide, with noise."""
+    random = np.random.default_rng(seed)
     X = random.standard_normal((n, p)).astype(np.float32)
     signal = X[:, :relevant].sum(1)
     return X, signal + 0.5 * signal.std() * random.standard_normal(n) > 0
+
+
+def modules(n: int = 100, p: int = 3000, count: int = 30, size: int = 40, relevant: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """As genes: groups of columns that are noisy copies of one thing, of which some decide."""
+    random = np.random.default_rng(7)
+    shared = random.standard_normal((n, count))
+    X = random.standard_normal((n, p))
+    X[:, : count * size] = 0.6 * X[:, : count * size] + 0.8 * np.repeat(shared, size, axis=1)
+    signal = shared[:, :relevant].sum(1)
+    return X.astype(np.float32), signal + 0.7 * signal.std() * random.standard_normal(n) > 0
+
+
+def weak(n: int = 1000, p: int = 1000, relevant: int = 75) -> tuple[np.ndarray, np.ndarray]:
+    """Many columns decide, most of them by little, without noise."""
+    random = np.random.default_rng(7)
+    X = random.standard_normal((n, p)).astype(np.float32)
+    return X, X[:, :relevant] @ random.standard_normal(relevant) > 0
+
+
+def neighbours(n: int = 300, p: int = 1000, relevant: int = 15, rho: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    """Columns are correlated with the next ones; a few decide, with noise."""
+    random = np.random.default_rng(7)
+    noise = random.standard_normal((n, p))
+    X = np.empty((n, p))
+    X[:, 0] = noise[:, 0]
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho * rho) * noise[:, j]
+    weights = random.choice([-1, 1], relevant) * random.uniform(0.5, 1.5, relevant)
+    signal = X[:, random.choice(p, relevant, replace=False)] @ weights
+    return X.astype(np.float32), signal + 0.4 * signal.std() * random.standard_normal(n) > 0
+
+
+def indicators(n: int = 1000, p: int = 3000, relevant: int = 25) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Columns of 0 and 1, few of which are 1."""
+    random = np.random.default_rng(7)
+    frequency = random.uniform(0.005, 0.1, p)
+    X = (random.random((n, p)) < frequency).astype(np.float32)
+    weights = random.choice([-1, 1], relevant) * random.uniform(1, 2.5, relevant)
+    signal = X[:, :relevant] @ weights
+    return sp.csr_matrix(X), signal - np.median(signal) + 0.5 * random.standard_normal(n) > 0
 
 
 def own_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -78,6 +119,11 @@ def own_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "wine": (wine[0][two], wine[1][two]),
         "digits": (digits[0], digits[1] % 2),
         "planted": planted(),
+        "planted_few": planted(400, 2000, 15, seed=7),
+        "modules": modules(),
+        "weak": weak(),
+        "neighbours": neighbours(),
+        "indicators": indicators(),
     }
 
 
@@ -103,6 +149,10 @@ def sets(folder: Path | None, only: list[str]) -> Iterator[tuple[str, list[Split
     for name, (X, y) in own_sets().items():
         if not only or name in only:
             yield name, list(splits_of(X, y))
+    for path in sorted(folder.glob("*.npz")) if folder else ():
+        if not only or path.stem in only:
+            content = np.load(path)
+            yield path.stem, list(splits_of(content["X"], content["y"]))
     files = folder.glob("*/train.svm.zst") if folder else ()
     for train in sorted(files, key=lambda path: path.stat().st_size):
         if only and train.parent.name not in only:
