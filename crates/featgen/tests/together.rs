@@ -114,6 +114,11 @@ fn spec(groups: bool) -> SpaceSpec {
     }
 }
 
+fn study<'a>(columns: &'a Counted, names: &'a Names, groups: bool) -> Study<'a> {
+    let spec = spec(groups);
+    Study { columns, names, spec, scaling: None, keep: vec![], offset: None, shards: None }
+}
+
 /// One by one, as with a bound on memory, or together.
 fn context(apart: bool, threads: usize) -> Context {
     let context = Context::new().threads(threads);
@@ -140,15 +145,7 @@ fn folds_find_what_they_find_alone_with_less_reading() {
         ("logistic", true, vec![]),
     ] {
         let labels = labels(loss, &numbers);
-        let study = Study {
-            columns: &columns,
-            names: &names,
-            spec: spec(groups),
-            scaling: None,
-            keep,
-            offset: None,
-            shards: None,
-        };
+        let study = Study { keep, ..study(&columns, &names, groups) };
         let run = |apart: bool, threads: usize| {
             columns.read.store(0, Ordering::Relaxed);
             let found = validated(&study, loss, &labels, context(apart, threads)).unwrap().unwrap();
@@ -169,15 +166,7 @@ fn halves_find_what_they_find_alone() {
     let (matrix, numbers) = made(2);
     let (columns, names) = (Counted::new(matrix), Names::default());
     let labels = labels("squared-hinge", &numbers);
-    let study = Study {
-        columns: &columns,
-        names: &names,
-        spec: spec(false),
-        scaling: None,
-        keep: vec![],
-        offset: None,
-        shards: None,
-    };
+    let study = study(&columns, &names, false);
     let machine = machine("squared-hinge");
     let model = machine.fit(&LinearSpace::over(&columns), &labels).unwrap();
     let run = |apart: bool| -> (Model, u64) {
@@ -198,15 +187,7 @@ fn an_interrupt_ends_all() {
     let (matrix, numbers) = made(3);
     let columns = Counted { last: 5 * COLUMNS as u64 / 2, ..Counted::new(matrix) };
     let names = Names::default();
-    let study = Study {
-        columns: &columns,
-        names: &names,
-        spec: spec(false),
-        scaling: None,
-        keep: vec![],
-        offset: None,
-        shards: None,
-    };
+    let study = study(&columns, &names, false);
     let context = context(false, 2).interrupt(Arc::clone(&columns.end));
     let found = validated(&study, "squared", &labels("squared", &numbers), context).unwrap();
     assert!(found.is_none() && columns.end.load(Ordering::Relaxed));
@@ -224,15 +205,7 @@ fn an_error_ends_all() {
     values[700 * ROWS + 3] = f64::NAN;
     let columns = Counted::new(Dense::new(values, ROWS, COLUMNS, Layout::ColumnMajor).unwrap());
     let names = Names::default();
-    let study = Study {
-        columns: &columns,
-        names: &names,
-        spec: spec(false),
-        scaling: None,
-        keep: vec![],
-        offset: None,
-        shards: None,
-    };
+    let study = study(&columns, &names, false);
     let error = validated(&study, "squared", &labels("squared", &numbers), context(false, 2)).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("row 4, feature 701") && text.contains("fold "), "{text}");

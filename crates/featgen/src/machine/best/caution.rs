@@ -50,23 +50,21 @@ impl Caution {
 impl Run<'_> {
     /// Up to `step` candidates to take next beside the chosen, best first, and how many were scored to find them.
     pub(super) fn look(&mut self, step: usize, seconds: &mut Seconds) -> Result<(Vec<Candidate>, u128)> {
-        while self.caution.part < 1.0 {
-            let found = self.look_at_lower_cost(step, seconds)?;
+        loop {
+            let full = self.caution.part == 1.0;
+            let found = match full {
+                true => self.timed(&mut seconds.score, |run| run.fitting.look(run.plan.features, step))?,
+                false => self.look_at_lower_cost(step, seconds)?,
+            };
             // What gains next to nothing gains nothing at a low cost, but was asked for.
-            if found.candidates.is_empty() {
-                break;
+            if found.candidates.is_empty() && !full {
+                return self.timed(&mut seconds.score, |run| run.fitting.proposals(run.plan.features, step));
             }
-            if found.stand_out {
+            if found.stand_out || found.candidates.is_empty() {
                 return Ok((found.candidates, found.scored));
             }
             self.caution.part *= PART;
         }
-        let found = self.timed(&mut seconds.score, |run| run.fitting.look(run.plan.features, step))?;
-        if found.stand_out || found.candidates.is_empty() || self.caution.part < 1.0 {
-            return Ok((found.candidates, found.scored));
-        }
-        self.caution.part = PART;
-        self.look(step, seconds)
     }
 
     /// A look at all candidates where a fit at the lower cost would be. The fit itself stays what it is.

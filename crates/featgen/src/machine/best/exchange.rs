@@ -99,8 +99,11 @@ impl Run<'_> {
                 .timed(&mut seconds.solve, |_| thinning.keep(&units[..chosen.len() + swap], chosen.len()));
             let is_worth = |decrease: f64| decrease >= WORTHWHILE * before;
             // On few instances exchanges would follow chance, and what they choose would predict worse.
-            let follows_chance = || cautious && is_chance(&thinning, &chance, &units, &stay, chosen.len());
-            if is_worth(decrease) && stay != tried && !follows_chance() {
+            let follows_chance = |_: &mut Self| is_chance(&thinning, &chance, &units, &stay, chosen.len());
+            if is_worth(decrease)
+                && stay != tried
+                && !(cautious && self.timed(&mut seconds.solve, follows_chance))
+            {
                 let back = self.fitting.turning_point();
                 let others: Vec<Candidate> = stay.iter().map(|&k| all[k].clone()).collect();
                 let (outcome, spent) = self.fit_to(&others, tolerance, Seconds::default())?;
