@@ -8,7 +8,8 @@
 Every rival gets what a careful user would give it: columns of mean 0 and deviation 1 where data are dense and of largest value 1
 where they are sparse, and a logistic ridge refit on its features with a cost from cross-validation. featgen runs with its defaults.
 A win or loss is a difference beyond one standard error: over splits where a set is split several times, of the two accuracies on
-one test set otherwise.
+one test set otherwise. Splits of one set share most instances, so that their results differ by less than those of new data would:
+the error allows for that (Nadeau and Bengio 2003). What would be counted without is shown beside it.
 
 abess and L0Learn take part where they are installed. L0Learn is only there for Python up to 3.10: `--rivals` fills a cache without
 featgen, from any Python.
@@ -345,18 +346,34 @@ def ours(split: Split, count: int, multiple: float | None = None) -> float:
     return float(model.score(split.Z, split.z))
 
 
-def beyond(mine: list[float], theirs: list[float], tested: int) -> tuple[float, float]:
-    """The difference and its standard error."""
-    difference = np.subtract(mine, theirs)
-    if len(difference) > 1:
-        return difference.mean(), max(difference.std(ddof=1) / np.sqrt(len(difference)), 1e-3)
-    rate = np.mean([mine[0], theirs[0]])
-    return difference[0], np.sqrt(max(rate * (1 - rate), 1e-4) / tested)
+def outcome(mine: list[float], theirs: list[float], split: Split, shared: bool = True) -> int:
+    """0 for a win, 1 for level, 2 for a loss. Splits share instances, unless that is left out of account."""
+    difference, tested = np.subtract(mine, theirs), len(split.z)
+    if (count := len(difference)) > 1:
+        variance = difference.var(ddof=1) * (1 / count + shared * tested / len(split.y))
+        error = max(np.sqrt(variance), 1e-3)
+    else:
+        rate = np.mean([mine[0], theirs[0]])
+        error = np.sqrt(max(rate * (1 - rate), 1e-4) / tested)
+    return 0 if difference.mean() > error else 2 if difference.mean() < -error else 1
+
+
+class Total:
+    """Of all sets and numbers of features."""
+
+    def __init__(self) -> None:
+        self.outcomes, self.naive, self.points = [0, 0, 0], [0, 0, 0], []
+
+    def __str__(self) -> str:
+        wins, level, losses = self.outcomes
+        mean = f"mean difference {np.mean(self.points):+.2f} points"
+        naive = " / ".join(map(str, self.naive))
+        return f"{wins:3} wins {level:3} level {losses:3} losses, {mean}; as if splits shared nothing {naive}"
 
 
 def compare(arguments: argparse.Namespace) -> None:
     cache = Cache(arguments.cache)
-    totals: dict[str, list[float]] = {name: [0, 0, 0, 0.0] for name in RIVALS}
+    totals = {name: Total() for name in RIVALS}
     for name, splits in sets(arguments.data, arguments.only):
         found = rivals_of(name, splits, cache, arguments.limit)
         if arguments.rivals:
@@ -369,16 +386,15 @@ def compare(arguments: argparse.Namespace) -> None:
                 if not all(str(count) in one for one in each):
                     continue
                 theirs = [one[str(count)]["accuracy"] for one in each]
-                difference, error = beyond(mine, theirs, len(splits[0].z))
-                outcome = 0 if difference > error else 2 if difference < -error else 1
-                totals[who][outcome] += 1
-                totals[who][3] += 100 * difference
-                line += f"   {who} {100 * np.mean(theirs):6.2f}{'+ -'[outcome]}"
+                found_here = outcome(mine, theirs, splits[0])
+                totals[who].outcomes[found_here] += 1
+                totals[who].naive[outcome(mine, theirs, splits[0], shared=False)] += 1
+                totals[who].points.append(100 * np.mean(np.subtract(mine, theirs)))
+                line += f"   {who} {100 * np.mean(theirs):6.2f}{'+ -'[found_here]}"
             print(line, flush=True)
-    for who, (wins, level, losses, points) in totals.items():
-        if cells := wins + level + losses:
-            mean = points / cells
-            print(f"against {who:14} {wins:3.0f} wins {level:3.0f} level {losses:3.0f} losses, mean difference {mean:+.2f} points")
+    for who, total in totals.items():
+        if total.points:
+            print(f"against {who:14} {total}")
 
 
 def compare_costs(arguments: argparse.Namespace) -> None:
