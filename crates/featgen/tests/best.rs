@@ -106,6 +106,30 @@ fn chosen_sets_are_near_the_best() {
     assert!(found * 10 >= tried * 8, "{found} of {tried}");
 }
 
+/// Of a rare class, columns of few values explain an instance or two more than others by chance: they do not take the place of what was
+/// chosen, however much that would lower the objective.
+#[test]
+fn columns_of_few_values_are_not_exchanged_for_what_they_fit_by_chance() {
+    let (n, p) = (400, 2000);
+    let is_rare = |i: usize| i < n / 10;
+    for seed in 0..3 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut column = |j: usize| -> Vec<f64> {
+            let rate = |i: usize| if is_rare(i) && j < 20 { 0.2 } else { 0.01 };
+            (0..n).map(|i| f64::from(u8::from(random.random::<f64>() < rate(i)))).collect()
+        };
+        let columns = (0..p).map(&mut column).collect();
+        let labels = (0..n).map(|i| if is_rare(i) { 1.0 } else { -1.0 }).collect();
+        let data = Planted { columns, labels };
+        let (storage, labels) = (data.storage(), data.labels(&*objective::by_name("squared-hinge").unwrap()));
+        let fit = |steps: usize| {
+            let machine = Machine::new().features(8).exchange(steps);
+            chosen(&machine.fit(&LinearSpace::over(&storage), &labels).unwrap())
+        };
+        assert_eq!(fit(15), fit(0), "seed {seed}");
+    }
+}
+
 /// Where nothing stands out from chance, features are chosen by what each says alone: not by what is left of the noise once others are
 /// fitted to it.
 #[test]

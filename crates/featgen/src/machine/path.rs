@@ -62,10 +62,10 @@ impl Path {
         }
     }
 
-    /// The time of scores that only certify belongs to the round that they certify.
-    pub(super) fn certified_in(&mut self, seconds: f64) {
+    /// The time of scores that only certify, and of exchanges that were not kept, belongs to the round that stays as it was.
+    pub(super) fn confirmed_in(&mut self, seconds: Seconds) {
         if let Some(round) = self.rounds.last_mut() {
-            round.seconds.score += seconds;
+            round.seconds += seconds;
         }
     }
 

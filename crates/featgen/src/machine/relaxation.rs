@@ -29,7 +29,7 @@ impl Run<'_> {
         self.path.certify(&self.fitting);
         let reason = self.rule().or(worst.best.is_empty().then_some(Stop::Exhausted));
         if reason.is_some() {
-            self.path.certified_in(seconds.score);
+            self.path.confirmed_in(seconds);
             return Ok(reason);
         }
         let clock = Instant::now();

@@ -30,7 +30,7 @@ impl Run<'_> {
         let (block, cut) = self.choose(worst);
         let reason = self.rule().or(block.is_empty().then_some(Stop::Exhausted));
         if reason.is_some() {
-            self.path.certified_in(seconds.score);
+            self.path.confirmed_in(seconds);
             return Ok(reason);
         }
         self.cut |= cut;

@@ -27,7 +27,7 @@ const PART: f64 = 0.25;
 const LEAST_CURVATURE: f64 = 0.1;
 
 /// Of candidates that are taken together, the part that chance may explain.
-const MOSTLY_TRUE: f64 = 0.5;
+pub(super) const MOSTLY_TRUE: f64 = 0.5;
 
 /// How far the cost at which candidates are looked at was lowered.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -100,6 +100,17 @@ impl Fitting<'_> {
         Ok(Found { candidates, scored, stand_out })
     }
 
+    /// What is measured where a fit of these candidates alone would be, about. The fit itself stays what it is.
+    pub(super) fn beside<T>(&mut self, chosen: &[Candidate], measure: impl FnOnce(&Self) -> T) -> Result<T> {
+        let (back, bound) = (self.turning_point(), self.lower_bound);
+        self.set.select(self.space, chosen)?;
+        self.hold_back(1.0);
+        let measured = measure(self);
+        self.lower_bound = bound;
+        self.turn_back(back);
+        Ok(measured)
+    }
+
     /// Goes to about where a fit of the same features at a part of the cost would be, by the quadratic model of the fit that is there.
     fn hold_back(&mut self, part: f64) {
         if !self.set.state.omega.is_empty() {
@@ -142,6 +153,16 @@ impl Fitting<'_> {
 
     /// How many of all candidates would correlate as much with the residuals as this column if none had anything to do with them.
     fn by_chance(&self, column: &Operator, residual: &[f64], d: &[f64]) -> f64 {
+        self.alike(self.squared_z(column, residual, d))
+    }
+
+    /// How many of all candidates would correlate so much if none had anything to do with the residuals.
+    pub(super) fn alike(&self, squared_z: f64) -> f64 {
+        self.space.size() as f64 * chance::chi_squared_above(squared_z, self.objective.outputs())
+    }
+
+    /// How much a column correlates with the residuals, as chi-squared with a degree of freedom for every output.
+    pub(super) fn squared_z(&self, column: &Operator, residual: &[f64], d: &[f64]) -> f64 {
         let rows = self.space.data().rows();
         let mut x = vec![0.0; rows];
         column.apply(&[1.0], &mut x);
@@ -150,7 +171,7 @@ impl Fitting<'_> {
             let terms = terms(&x, v, d, self.free.intercept);
             squared_z(terms.iter().sum(), self.squares(&terms))
         });
-        self.space.size() as f64 * chance::chi_squared_above(z.sum(), self.objective.outputs())
+        z.sum()
     }
 }
 

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Stop;
-use super::super::chance::Chance;
 use super::super::params::Plan;
 use super::super::run::Run;
 use super::COMPARED;
+use super::caution::MOSTLY_TRUE;
 use crate::error::Result;
 use crate::model::Seconds;
 use crate::space::Candidate;
@@ -55,21 +55,32 @@ fn first_swap(features: usize) -> usize {
     (features / 2).clamp(features.min(FIRST_FEW), FIRST_MANY)
 }
 
-/// Whether the newcomers among the units that stay, which come after the `chosen`, gain no more beside the others than chance
-/// explains: as much, on average, as one or more of all candidates would if none had any effect.
-fn is_chance(
-    thinning: &Thinning,
-    chance: &Chance,
-    units: &[Vec<usize>],
-    stay: &[usize],
-    chosen: usize,
-) -> bool {
-    let (new, old): (Vec<usize>, Vec<usize>) = stay.iter().copied().partition(|&k| k >= chosen);
-    let stay: Vec<Vec<usize>> = old.iter().chain(&new).map(|&k| units[k].clone()).collect();
-    let gains = thinning.gains_beside(&stay, old.len());
-    let (gain, columns) = (gains.iter().sum::<f64>(), new.iter().map(|&k| units[k].len()).sum::<usize>());
-    let count = new.len().max(1);
-    chance.expected(gain / count as f64, columns / count) > 1.0
+/// What an exchange would be: candidates that were chosen and stay, and newcomers beside them.
+struct Change<'a> {
+    thinning: &'a Thinning,
+    /// The coordinates of all candidates, those chosen first.
+    units: &'a [Vec<usize>],
+    /// Those that stay, by number.
+    old: Vec<usize>,
+    /// Those that come in.
+    new: Vec<usize>,
+}
+
+impl Change<'_> {
+    /// By how much a newcomer lowers the objective beside those that stay, on average, by the model; and its coordinates.
+    fn mean_gain(&self) -> (f64, usize) {
+        let stay: Vec<Vec<usize>> =
+            self.old.iter().chain(&self.new).map(|&k| self.units[k].clone()).collect();
+        let gains = self.thinning.gains_beside(&stay, self.old.len());
+        let (count, columns) =
+            (self.new.len().max(1), self.new.iter().map(|&k| self.units[k].len()).sum::<usize>());
+        (gains.iter().sum::<f64>() / count as f64, columns / count)
+    }
+
+    /// How many candidates that have nothing to do with the outcome may be like the average newcomer.
+    fn may_be_alike(&self) -> f64 {
+        (MOSTLY_TRUE * self.new.len() as f64).max(1.0)
+    }
 }
 
 impl Run<'_> {
@@ -83,7 +94,7 @@ impl Run<'_> {
         let room = (TAKEN * self.plan.features).saturating_sub(self.fitting.set.taken.len());
         let mut swap = self.exchange.swap.min(proposals.len()).min(room);
         if self.exchange.steps == 0 || swap == 0 {
-            self.path.certified_in(seconds.score);
+            self.path.confirmed_in(seconds);
             return Ok(Some(Stop::Features));
         }
         self.exchange.steps -= 1;
@@ -92,34 +103,34 @@ impl Run<'_> {
         let all: Vec<&Candidate> = chosen.iter().chain(proposals).collect();
         let tolerance = self.schedule.inner_tol.min(COMPARED);
         let before = self.fitting.value;
-        let (chance, cautious) = (self.fitting.chance(), self.exchange.cautious);
+        let cautious = self.exchange.cautious;
         let mut tried = Vec::new();
         while swap > 0 && !self.fitting.is_interrupted() {
             let Thinned { stay, decrease } = self
                 .timed(&mut seconds.solve, |_| thinning.keep(&units[..chosen.len() + swap], chosen.len()));
             let is_worth = |decrease: f64| decrease >= WORTHWHILE * before;
-            // On few instances exchanges would follow chance, and what they choose would predict worse.
-            let follows_chance = |_: &mut Self| is_chance(&thinning, &chance, &units, &stay, chosen.len());
-            if is_worth(decrease)
-                && stay != tried
-                && !(cautious && self.timed(&mut seconds.solve, follows_chance))
-            {
-                let back = self.fitting.turning_point();
-                let others: Vec<Candidate> = stay.iter().map(|&k| all[k].clone()).collect();
-                let (outcome, spent) = self.fit_to(&others, tolerance, Seconds::default())?;
-                seconds.generate += spent.generate;
-                seconds.solve += spent.solve;
-                if is_worth(before - self.fitting.value) && !self.fitting.is_interrupted() {
-                    self.exchange.swap = swap;
-                    self.path.amend(&self.fitting, self.schedule.cost, &outcome, seconds);
-                    return Ok(None);
+            if is_worth(decrease) && stay != tried {
+                let (old, new) = stay.iter().copied().partition(|&k| k < chosen.len());
+                let change = Change { thinning: &thinning, units: &units, old, new };
+                let follows_chance = |run: &mut Self| Ok(cautious && run.is_chance(&change, &all)?);
+                if !self.timed(&mut seconds.solve, follows_chance)? {
+                    let back = self.fitting.turning_point();
+                    let others: Vec<Candidate> = stay.iter().map(|&k| all[k].clone()).collect();
+                    let (outcome, spent) = self.fit_to(&others, tolerance, Seconds::default())?;
+                    seconds.generate += spent.generate;
+                    seconds.solve += spent.solve;
+                    if is_worth(before - self.fitting.value) && !self.fitting.is_interrupted() {
+                        self.exchange.swap = swap;
+                        self.path.amend(&self.fitting, self.schedule.cost, &outcome, seconds);
+                        return Ok(None);
+                    }
+                    self.fitting.turn_back(back);
                 }
-                self.fitting.turn_back(back);
                 tried = stay;
             }
             swap /= 2;
         }
-        self.path.certified_in(seconds.score);
+        self.path.confirmed_in(seconds);
         if self.fitting.is_interrupted() {
             return Ok(Some(self.fitting.interruption()));
         }
@@ -128,6 +139,33 @@ impl Run<'_> {
             return Ok(None);
         }
         Ok(Some(Stop::Features))
+    }
+
+    /// Whether newcomers are no more to those that stay than what chance explains: as much, on average, as half as many of all candidates
+    /// would be if none had any effect. On few instances exchanges would follow chance, and what they choose would predict worse.
+    ///
+    /// A column is measured by how it correlates with what the others leave unexplained, over what the instances that it speaks of vary: a
+    /// column of few values may lower the objective much, for there are very many such columns, and still say little. Groups and
+    /// curves are measured by what they gain.
+    fn is_chance(&mut self, change: &Change<'_>, all: &[&Candidate]) -> Result<bool> {
+        let fitting = &mut self.fitting;
+        let (outputs, may_be_alike) = (fitting.objective.outputs(), change.may_be_alike());
+        if change.new.iter().any(|&k| change.units[k].len() != outputs) {
+            let (gain, freedom) = change.mean_gain();
+            return Ok(fitting.chance().expected(gain, freedom) > may_be_alike);
+        }
+        let mut features = Vec::with_capacity(change.new.len());
+        for &k in &change.new {
+            features.extend(fitting.space.group(all[k])?.features);
+        }
+        let columns = fitting.space.generate(&features)?;
+        let old: Vec<Candidate> = change.old.iter().map(|&k| all[k].clone()).collect();
+        let mean = fitting.beside(&old, |fitting| {
+            let (residual, d) = (fitting.dual().residual, fitting.curvature());
+            let sum: f64 = columns.iter().map(|column| fitting.squared_z(column, &residual, &d)).sum();
+            sum / columns.len().max(1) as f64
+        })?;
+        Ok(fitting.alike(mean) > may_be_alike)
     }
 
     /// What `work` makes, and the time that it takes.

@@ -52,7 +52,7 @@ impl Run<'_> {
             return self.exchange(chosen, &proposals, seconds);
         }
         if let Some(stopped) = self.ends_early(&proposals) {
-            self.path.certified_in(seconds.score);
+            self.path.confirmed_in(seconds);
             return Ok(Some(stopped));
         }
         let all: Vec<Candidate> = chosen.into_iter().chain(proposals).collect();
