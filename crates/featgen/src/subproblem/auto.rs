@@ -1,14 +1,23 @@
-//! The default: Newton steps while their matrix is of a reasonable size, or where they need none; first-order steps beyond.
+//! The default: Newton steps, with a matrix of a reasonable size or with none; first-order steps where these do not get there.
 
 use std::borrow::Cow;
 
 use super::apg::Apg;
 use super::model::SumOfNorms;
-use super::newton::Newton;
+use super::newton::{MAX_STEPS, Newton};
 use super::{Cache, Goal, Outcome, Problem, State, Subproblem, Thinning};
 
 /// Cached columns up to which H is formed: half a GiB. A large group may bring in more at once.
 pub(crate) const WIDEST: usize = 1 << 13;
+
+/// Sparse columns up to which H is formed in any case. Beyond, products with the columns may cost less than with H.
+const NARROW: usize = 1 << 12;
+
+/// How many entries of H are read in the time that a product takes for a value of sparse columns.
+const ENTRIES_A_VALUE: usize = 4;
+
+/// Newton steps without a matrix. They take few, or else are not the way.
+const STEPS_WITHOUT_MATRIX: usize = 50;
 
 pub(super) struct Auto {
     newton: Newton<SumOfNorms>,
@@ -21,16 +30,23 @@ impl Default for Auto {
     }
 }
 
+impl Auto {
+    /// Lets Newton steps have a matrix where that is best for the columns of `cache`; says whether they have none.
+    fn settle(&mut self, cache: &Cache) -> bool {
+        let (width, values) = (cache.len(), cache.filled());
+        let cheaper = cache.sparse().is_some() && width * width > ENTRIES_A_VALUE * values;
+        let widest = if cheaper { NARROW } else { WIDEST };
+        let without = !cache.has_tables() && width > widest;
+        self.newton.limit(widest, if without { STEPS_WITHOUT_MATRIX } else { MAX_STEPS });
+        without || cache.has_tables()
+    }
+}
+
 impl Subproblem for Auto {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
-        let tables = problem.cache.has_tables();
-        if problem.cache.len() > WIDEST && !tables {
-            // The cache only grows: H is not needed again.
-            self.newton = Newton::default();
-            return self.apg.solve(problem, state, goal);
-        }
+        let without_matrix = self.settle(problem.cache);
         let reached = self.newton.solve(problem, state, goal);
-        if reached.gap <= goal.gap || !tables || goal.interrupted() {
+        if reached.gap <= goal.gap || !without_matrix || goal.interrupted() {
             return reached;
         }
         // Without a matrix there is nothing to factorise when systems are too hard for conjugate gradients.
@@ -39,10 +55,8 @@ impl Subproblem for Auto {
     }
 
     fn thinning(&mut self, problem: &Problem<'_>, state: &State) -> Thinning {
-        match problem.cache.len() > WIDEST && !problem.cache.has_tables() {
-            true => self.apg.thinning(problem, state),
-            false => self.newton.thinning(problem, state),
-        }
+        self.settle(problem.cache);
+        self.newton.thinning(problem, state)
     }
 
     fn forget(&mut self, cache: &Cache) {

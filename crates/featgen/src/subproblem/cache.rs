@@ -24,10 +24,12 @@ enum Columns {
     Operators(Vec<Operator>),
 }
 
+/// A column of which only what is not 0 is written down, and values only if some are not 1.
 #[derive(Debug, Clone)]
 pub(super) struct SparseColumn {
     pub(super) rows: Vec<u32>,
-    pub(super) values: Vec<f64>,
+    /// None at all where every one is 1.
+    values: Vec<f64>,
 }
 
 /// Rows of the result that one task computes: they stay in the first-level cache while columns stream by.
@@ -85,8 +87,7 @@ impl Cache {
             match std::mem::replace(&mut self.columns, Columns::Sparse(Vec::new())) {
                 Columns::Dense(columns) => columns.into_iter().map(column).collect(),
                 Columns::Sparse(columns) => {
-                    let sparse = |c: SparseColumn| Column::Sparse { rows: c.rows, values: c.values };
-                    columns.into_iter().map(sparse).map(Operator::Column).collect()
+                    columns.into_iter().map(Column::from).map(Operator::Column).collect()
                 }
                 Columns::Operators(operators) => operators,
             };
@@ -154,7 +155,7 @@ impl Cache {
         self.settle(self.len() + new.len());
         match &mut self.columns {
             Columns::Dense(columns) => columns.extend(new.into_iter().map(|c| dense(c, self.rows))),
-            Columns::Sparse(columns) => columns.extend(new.into_iter().map(sparse)),
+            Columns::Sparse(columns) => columns.extend(new.into_iter().map(SparseColumn::from)),
             Columns::Operators(operators) => operators.extend(new.into_iter().map(Operator::Column)),
         }
     }
@@ -170,7 +171,7 @@ impl Cache {
 
     fn make_dense(&mut self) {
         if let Columns::Sparse(columns) = &mut self.columns {
-            let widen = |c: SparseColumn| dense(Column::Sparse { rows: c.rows, values: c.values }, self.rows);
+            let widen = |column: SparseColumn| dense(column.into(), self.rows);
             self.columns = Columns::Dense(std::mem::take(columns).into_iter().map(widen).collect());
         }
     }
@@ -178,7 +179,7 @@ impl Cache {
     /// A few full columns must not make thousands of others take the room of full ones.
     fn make_sparse(&mut self) {
         if let Columns::Dense(columns) = &mut self.columns {
-            let narrow = |values: Vec<f64>| sparse(Column::Dense(values));
+            let narrow = |values: Vec<f64>| SparseColumn::from(Column::Dense(values));
             self.columns = Columns::Sparse(std::mem::take(columns).into_iter().map(narrow).collect());
         }
     }
@@ -191,7 +192,7 @@ impl Cache {
                 out.iter_mut().zip(rows).for_each(|(out, &(i, _))| *out = x[i as usize]);
             }),
             Columns::Sparse(columns) => out.par_chunks_mut(k).zip(columns).for_each(|(out, x)| {
-                find_rows(rows, &x.rows, |at, found| out[at] = found.map_or(0.0, |found| x.values[found]));
+                find_rows(rows, &x.rows, |at, found| out[at] = found.map_or(0.0, |found| x.value(found)));
             }),
             Columns::Operators(operators) => {
                 let mut rest = out;
@@ -235,9 +236,7 @@ impl Cache {
             }
             Columns::Sparse(columns) => {
                 for (column, &w) in columns.iter().zip(w).filter(|(_, w)| **w != 0.0) {
-                    for (&i, x) in column.rows.iter().zip(&column.values) {
-                        f[i as usize] += w * x;
-                    }
+                    column.for_each(|i, x| f[i as usize] += w * x);
                 }
             }
             Columns::Operators(operators) => {
@@ -265,11 +264,14 @@ impl Cache {
     pub(super) fn square_sums(&self, h: &[f64]) -> Vec<f64> {
         match &self.columns {
             Columns::Dense(columns) => {
-                columns.par_iter().map(|x| square_sum(x.iter().copied().enumerate(), h)).collect()
+                let one = |x: &Vec<f64>| x.iter().zip(h).fold(0.0, |sum, (x, h)| sum + h * x * x);
+                columns.par_iter().map(one).collect()
             }
             Columns::Sparse(columns) => {
-                let one = |c: &SparseColumn| {
-                    square_sum(c.rows.iter().zip(&c.values).map(|(&i, &x)| (i as usize, x)), h)
+                let one = |column: &SparseColumn| {
+                    let mut sum = 0.0;
+                    column.for_each(|i, x| sum += h[i as usize] * x * x);
+                    sum
                 };
                 columns.par_iter().with_min_len(16).map(one).collect()
             }
@@ -291,8 +293,7 @@ impl Cache {
                 columns.par_chunks(4).flat_map_iter(fours).collect()
             }
             Columns::Sparse(columns) => {
-                let one = |c: &SparseColumn| kernels::dot_sparse(&c.rows, &c.values, v);
-                columns.par_iter().with_min_len(16).map(one).collect()
+                columns.par_iter().with_min_len(16).map(|column| column.dot(v)).collect()
             }
             Columns::Operators(operators) => {
                 let parts: Vec<Vec<f64>> =
@@ -301,11 +302,6 @@ impl Cache {
             }
         }
     }
-}
-
-/// `sum_i h_i x_i^2`.
-fn square_sum(entries: impl Iterator<Item = (usize, f64)>, h: &[f64]) -> f64 {
-    entries.fold(0.0, |sum, (i, x)| sum + h[i] * x * x)
 }
 
 /// Whether that many columns with that many values together are best kept dense.
@@ -324,14 +320,53 @@ fn dense(column: Column, n: usize) -> Vec<f64> {
     }
 }
 
-fn sparse(column: Column) -> SparseColumn {
-    match column {
-        Column::Sparse { rows, values } => SparseColumn { rows, values },
-        Column::Dense(values) => {
-            let filled = values.iter().zip(0..).filter(|(x, _)| **x != 0.0);
-            let (values, rows) = filled.map(|(x, i)| (*x, i)).unzip();
-            SparseColumn { rows, values }
+impl SparseColumn {
+    /// Whether every value that is written down is 1.
+    pub(super) fn is_ones(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The value of the entry at that place.
+    fn value(&self, place: usize) -> f64 {
+        self.values.get(place).copied().unwrap_or(1.0)
+    }
+
+    /// Calls `each` with every row that has a value, in order, and the value.
+    pub(super) fn for_each(&self, mut each: impl FnMut(u32, f64)) {
+        match self.is_ones() {
+            true => self.rows.iter().for_each(|&i| each(i, 1.0)),
+            false => self.rows.iter().zip(&self.values).for_each(|(&i, &x)| each(i, x)),
         }
+    }
+
+    /// The product with a vector.
+    fn dot(&self, v: &[f64]) -> f64 {
+        match self.is_ones() {
+            true => kernels::sum_at(&self.rows, v),
+            false => kernels::dot_sparse(&self.rows, &self.values, v),
+        }
+    }
+}
+
+impl From<Column> for SparseColumn {
+    fn from(column: Column) -> Self {
+        let (rows, mut values) = match column {
+            Column::Sparse { rows, values } => (rows, values),
+            Column::Dense(values) => {
+                (0..).zip(values).filter(|(_, x)| *x != 0.0).unzip::<u32, f64, Vec<_>, Vec<_>>()
+            }
+        };
+        if values.iter().all(|&x| x == 1.0) {
+            values = Vec::new();
+        }
+        Self { rows, values }
+    }
+}
+
+impl From<SparseColumn> for Column {
+    fn from(column: SparseColumn) -> Self {
+        let values = if column.is_ones() { vec![1.0; column.rows.len()] } else { column.values };
+        Self::Sparse { rows: column.rows, values }
     }
 }
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::cache::Cache;
 use super::gram::Gram;
+use super::row_view::RowView;
 use crate::operator::Operator;
 
 /// The curvature of the loss.
@@ -34,7 +35,7 @@ impl Curvature {
     pub(super) fn update(&mut self, cache: &Cache, h: &[f64], widest: usize) {
         match cache.operators().filter(|_| cache.has_tables() && cache.len() > WIDEST_TABLES) {
             Some(operators) => *self = Self::Implicit(Implicit::new(operators, h)),
-            None if cache.len() > widest => *self = Self::Wide(Wide::new(cache, h)),
+            None if cache.len() > widest => self.wide_mut().update(cache, h),
             None => self.matrix_mut().update(cache, h),
         }
     }
@@ -44,7 +45,7 @@ impl Curvature {
         match self {
             Self::Matrix(gram) if gram.sums().len() > cache.len() => gram.resize(cache),
             Self::Matrix(_) => {}
-            // They are made anew for every step.
+            // They can be made anew.
             Self::Implicit(_) | Self::Wide(_) => *self = Self::default(),
         }
     }
@@ -66,6 +67,16 @@ impl Curvature {
         match self {
             Self::Matrix(gram) => gram,
             Self::Implicit(_) | Self::Wide(_) => unreachable!("it was just replaced"),
+        }
+    }
+
+    fn wide_mut(&mut self) -> &mut Wide {
+        if !matches!(self, Self::Wide(_)) {
+            *self = Self::Wide(Wide::default());
+        }
+        match self {
+            Self::Wide(wide) => wide,
+            Self::Matrix(_) | Self::Implicit(_) => unreachable!("it was just replaced"),
         }
     }
 
@@ -105,11 +116,7 @@ impl Curvature {
         match self {
             Self::Matrix(gram) => gram.apply(w),
             Self::Implicit(implicit) => implicit.apply(w),
-            Self::Wide(wide) => {
-                let mut f = cache.apply(w);
-                f.iter_mut().zip(&wide.weights).for_each(|(f, h)| *f *= h);
-                cache.transpose(&f)
-            }
+            Self::Wide(wide) => wide.apply(cache, w),
         }
     }
 
@@ -124,15 +131,31 @@ impl Curvature {
 }
 
 /// What products with the cached columns do not say of themselves.
+#[derive(Default)]
 pub(super) struct Wide {
     weights: Vec<f64>,
     sums: Vec<f64>,
     diagonal: Vec<f64>,
+    /// The columns by rows, if they are sparse: then a product is one pass over the rows that have weights.
+    by_rows: RowView,
 }
 
 impl Wide {
-    fn new(cache: &Cache, h: &[f64]) -> Self {
-        Self { weights: h.to_vec(), sums: cache.transpose(h), diagonal: cache.square_sums(h) }
+    fn update(&mut self, cache: &Cache, h: &[f64]) {
+        if self.sums.len() != cache.len() {
+            self.by_rows = cache.sparse().map_or_else(RowView::default, |x| RowView::new(x, cache.rows()));
+        }
+        (self.sums, self.diagonal) = (cache.transpose(h), cache.square_sums(h));
+        self.weights = h.to_vec();
+    }
+
+    fn apply(&self, cache: &Cache, w: &[f64]) -> Vec<f64> {
+        if !self.by_rows.is_empty() {
+            return self.by_rows.weigh(&self.weights, w);
+        }
+        let mut f = cache.apply(w);
+        f.iter_mut().zip(&self.weights).for_each(|(f, h)| *f *= h);
+        cache.transpose(&f)
     }
 }
 

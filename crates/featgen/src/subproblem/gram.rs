@@ -6,7 +6,8 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::cache::{Cache, SparseColumn};
+use super::cache::Cache;
+use super::row_view::RowView;
 use crate::kernels;
 
 /// A weighted Gram matrix that follows its weights.
@@ -79,7 +80,7 @@ impl Gram {
     pub(super) fn update(&mut self, cache: &Cache, h: &[f64]) {
         let old = self.width;
         self.resize(cache);
-        if let Some(columns) = cache.sparse().filter(|_| self.by_rows.pointers.is_empty()) {
+        if let Some(columns) = cache.sparse().filter(|_| self.by_rows.is_empty()) {
             self.by_rows = RowView::new(columns, cache.rows());
         }
         self.weights.resize(h.len(), 0.0);
@@ -160,13 +161,30 @@ impl Gram {
         }
         match cache.sparse() {
             None => self.accumulate_packed(cache, rows, columns.clone()),
-            Some(_) => self.by_rows.accumulate(rows, columns.clone(), &mut self.entries, &mut self.sums),
+            Some(_) => self.accumulate_by_rows(rows, columns.clone()),
         }
         let width = self.width;
         for j in columns {
             for i in 0..j {
                 self.entries[i * width + j] = self.entries[j * width + i];
             }
+        }
+    }
+
+    fn accumulate_by_rows(&mut self, rows: &[(u32, f64)], columns: std::ops::Range<usize>) {
+        let width = self.width;
+        let mut seen: Vec<(usize, f64)> = Vec::new();
+        for &(i, weight) in rows {
+            seen.clear();
+            self.by_rows.see(i as usize, |j, x| {
+                // A row's columns increase: those up to j make the upper triangle.
+                seen.push((j, x));
+                if columns.contains(&j) {
+                    let (scale, out) = (weight * x, &mut self.entries[j * width..][..width]);
+                    self.sums[j] += scale;
+                    seen.iter().for_each(|&(k, y)| out[k] += scale * y);
+                }
+            });
         }
     }
 
@@ -196,64 +214,6 @@ impl Gram {
                 let out = MatMut::from_column_major_slice_mut(out, width, wide).subrows_mut(0, high);
                 matmul(out, Accum::Add, left.transpose(), right, 1.0, Par::Seq);
             });
-        }
-    }
-}
-
-/// Sparse cached columns by rows; nothing at all until it is needed.
-#[derive(Default)]
-struct RowView {
-    pointers: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
-}
-
-impl RowView {
-    fn new(columns: &[SparseColumn], n: usize) -> Self {
-        let mut pointers = vec![0; n + 1];
-        for column in columns {
-            column.rows.iter().for_each(|&i| pointers[i as usize + 1] += 1);
-        }
-        for i in 0..n {
-            pointers[i + 1] += pointers[i];
-        }
-        let held = pointers[n];
-        let mut view = Self { columns: vec![0; held], values: vec![0.0; held], pointers: Vec::new() };
-        let mut next = pointers.clone();
-        for (j, column) in (0..).zip(columns) {
-            for (&i, &x) in column.rows.iter().zip(&column.values) {
-                let at = &mut next[i as usize];
-                view.columns[*at] = j;
-                view.values[*at] = x;
-                *at += 1;
-            }
-        }
-        view.pointers = pointers;
-        view
-    }
-
-    fn accumulate(
-        &self,
-        rows: &[(u32, f64)],
-        columns: std::ops::Range<usize>,
-        out: &mut [f64],
-        sums: &mut [f64],
-    ) {
-        let width = sums.len();
-        for &(i, weight) in rows {
-            let at = self.pointers[i as usize]..self.pointers[i as usize + 1];
-            let (js, xs) = (&self.columns[at.clone()], &self.values[at]);
-            for (p, (&j, &x)) in js.iter().zip(xs).enumerate() {
-                if !columns.contains(&(j as usize)) {
-                    continue;
-                }
-                let (scale, out) = (weight * x, &mut out[j as usize * width..][..width]);
-                sums[j as usize] += scale;
-                // A row's columns increase: those up to j make the upper triangle.
-                for (&k, &y) in js[..=p].iter().zip(xs) {
-                    out[k as usize] += scale * y;
-                }
-            }
         }
     }
 }

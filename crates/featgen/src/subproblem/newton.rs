@@ -42,7 +42,7 @@ impl<R: Default> Default for Newton<R> {
 const MODEL_PART: f64 = 0.05;
 
 /// Steps that a solver may take, if nothing else is said.
-const MAX_STEPS: usize = 200;
+pub(super) const MAX_STEPS: usize = 200;
 
 /// Gradients are followed instead of computed afresh only for gaps well above the rounding that this adds.
 const FOLLOW_ABOVE: f64 = 1e-7;
@@ -125,6 +125,11 @@ impl<R: Regulariser> Newton<R> {
     /// With curvature as a matrix while it is not wider than that, and at most so many steps.
     pub(super) fn new(regulariser: R, widest: usize, most_steps: usize) -> Self {
         Self { regulariser, curvature: Vec::new(), widest, most_steps }
+    }
+
+    /// From now on.
+    pub(super) fn limit(&mut self, widest: usize, most_steps: usize) {
+        (self.widest, self.most_steps) = (widest, most_steps);
     }
 
     /// Minimises over the free weights with the others as they are, and evaluates there.

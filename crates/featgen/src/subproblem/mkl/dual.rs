@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::kernels;
 use crate::objective::Objective;
+use crate::subproblem::row_view::RowView;
 use crate::subproblem::{Goal, Problem};
 
 /// A machine is trained until what it leaves open may change the whole gap by no more than this part: the rest is due to the weights
@@ -45,7 +46,7 @@ pub(super) struct Machine<'a> {
 
 enum Rows {
     Dense { width: usize, values: Vec<f64> },
-    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
+    Sparse(RowView),
 }
 
 impl<'a> Machine<'a> {
@@ -173,19 +174,7 @@ impl Rows {
             let values = (0..n).flat_map(|i| columns.iter().skip(i).step_by(n).copied()).collect();
             return Self::Dense { width, values };
         };
-        let mut starts = vec![0; n + 1];
-        sparse.iter().flat_map(|column| &column.rows).for_each(|&i| starts[i as usize + 1] += 1);
-        (0..n).for_each(|i| starts[i + 1] += starts[i]);
-        let mut next = starts.clone();
-        let (mut columns, mut values) = (vec![0; starts[n]], vec![0.0; starts[n]]);
-        for (j, column) in sparse.iter().enumerate() {
-            for (&i, &x) in column.rows.iter().zip(&column.values) {
-                let place = &mut next[i as usize];
-                (columns[*place], values[*place]) = (j as u32, x);
-                *place += 1;
-            }
-        }
-        Self::Sparse { starts, columns, values }
+        Self::Sparse(RowView::new(sparse, n))
     }
 
     /// `sum_j delta_j x_ij^2`.
@@ -194,9 +183,11 @@ impl Rows {
             Self::Dense { width, values } => {
                 values[i * width..][..*width].iter().zip(delta).map(|(x, delta)| delta * x * x).sum()
             }
-            Self::Sparse { starts, columns, values } => (starts[i]..starts[i + 1])
-                .map(|at| delta[columns[at] as usize] * values[at] * values[at])
-                .sum(),
+            Self::Sparse(rows) => {
+                let mut sum = 0.0;
+                rows.see(i, |j, x| sum += delta[j] * x * x);
+                sum
+            }
         }
     }
 
@@ -204,9 +195,10 @@ impl Rows {
     fn product(&self, i: usize, w: &[f64]) -> f64 {
         match self {
             Self::Dense { width, values } => kernels::dot(&values[i * width..][..*width], w),
-            Self::Sparse { starts, columns, values } => {
-                let range = starts[i]..starts[i + 1];
-                kernels::dot_sparse(&columns[range.clone()], &values[range], w)
+            Self::Sparse(rows) => {
+                let mut sum = 0.0;
+                rows.see(i, |j, x| sum += x * w[j]);
+                sum
             }
         }
     }
@@ -218,12 +210,7 @@ impl Rows {
                 let x = &values[i * width..][..*width];
                 w.iter_mut().zip(x).zip(delta).for_each(|((w, x), delta)| *w += change * delta * x);
             }
-            Self::Sparse { starts, columns, values } => {
-                for at in starts[i]..starts[i + 1] {
-                    let j = columns[at] as usize;
-                    w[j] += change * delta[j] * values[at];
-                }
-            }
+            Self::Sparse(rows) => rows.see(i, |j, x| w[j] += change * delta[j] * x),
         }
     }
 }
