@@ -77,7 +77,7 @@ impl Change<'_> {
         (gains.iter().sum::<f64>() / count as f64, columns / count)
     }
 
-    /// How many candidates that have nothing to do with the outcome may be like the average newcomer.
+    /// How many candidates without effect may correlate as much as the average newcomer.
     fn may_be_alike(&self) -> f64 {
         (MOSTLY_TRUE * self.new.len() as f64).max(1.0)
     }
@@ -141,18 +141,21 @@ impl Run<'_> {
         Ok(Some(Stop::Features))
     }
 
-    /// Whether newcomers are no more to those that stay than what chance explains: as much, on average, as half as many of all candidates
-    /// would be if none had any effect. On few instances exchanges would follow chance, and what they choose would predict worse.
+    /// Whether newcomers may be among the best of so many candidates by chance. On few instances exchanges would follow it, and what they
+    /// choose would predict worse.
     ///
-    /// A column is measured by how it correlates with what the others leave unexplained, over what the instances that it speaks of vary: a
-    /// column of few values may lower the objective much, for there are very many such columns, and still say little. Groups and
-    /// curves are measured by what they gain.
+    /// Their mean gain beside those that stay is compared with what one of all candidates would reach if none had any effect. Columns are
+    /// also compared by how they correlate with what the others leave unexplained: one of few values may lower the objective much by
+    /// fitting an instance or two, for there are very many such columns, and still say little.
     fn is_chance(&mut self, change: &Change<'_>, all: &[&Candidate]) -> Result<bool> {
         let fitting = &mut self.fitting;
-        let (outputs, may_be_alike) = (fitting.objective.outputs(), change.may_be_alike());
+        let (gain, freedom) = change.mean_gain();
+        if fitting.chance().expected(gain, freedom) > 1.0 {
+            return Ok(true);
+        }
+        let outputs = fitting.objective.outputs();
         if change.new.iter().any(|&k| change.units[k].len() != outputs) {
-            let (gain, freedom) = change.mean_gain();
-            return Ok(fitting.chance().expected(gain, freedom) > may_be_alike);
+            return Ok(false);
         }
         let mut features = Vec::with_capacity(change.new.len());
         for &k in &change.new {
@@ -165,7 +168,7 @@ impl Run<'_> {
             let sum: f64 = columns.iter().map(|column| fitting.squared_z(column, &residual, &d)).sum();
             sum / columns.len().max(1) as f64
         })?;
-        Ok(fitting.alike(mean) > may_be_alike)
+        Ok(fitting.alike(mean) > change.may_be_alike())
     }
 
     /// What `work` makes, and the time that it takes.
