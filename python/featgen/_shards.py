@@ -93,14 +93,25 @@ class StoreShard:
     """The same of columns in a store that every process can read: a copy of it opens the store again.
 
     They are those in a range of all columns in the store; or all of them, and in a range ``of`` so many elsewhere.
+    With ``lets_go``, what the system maps of the store does not count as memory of the process between two requests.
     """
 
-    def __init__(self, path: str, start: int, stop: int, of: int | None, threads: int) -> None:
-        self._made = (path, start, stop, of, threads)
-        self._engine = _featgen.Shard.of_store(*self._made)
+    def __init__(
+        self, path: str, start: int, stop: int, of: int | None, threads: int, lets_go: bool = False
+    ) -> None:
+        self._made = (path, start, stop, of, threads, lets_go)
+        self._engine = _featgen.Shard.of_store(path, start, stop, of, threads)
+        self._lets_go = lets_go
+        self._let_go()
 
     def answer(self, request: bytes) -> bytes:
-        return self._engine.answer(request)
+        reply = self._engine.answer(request)
+        self._let_go()
+        return reply
+
+    def _let_go(self) -> None:
+        if self._lets_go:
+            self._engine.let_go()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StoreShard, self._made

@@ -28,8 +28,9 @@ class Store:
         The names of the features, if the store has some.
     """
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self._store = _featgen.Store(path)
+    def __init__(self, path: str | PathLike[str], *, columns: bool = True) -> None:
+        # Without columns, nothing of them is read: others look at them.
+        self._store = _featgen.Store(path, columns)
         self.shape = self._store.shape
         self.feature_names = self._store.names
 

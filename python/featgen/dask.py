@@ -54,6 +54,9 @@ _RETRIES = 2
 #: How often a request is sent again whose copies were lost with workers.
 _TRIES = 5
 
+#: Shards of stores that are larger than this part of a worker's memory are not kept in it.
+_PART_OF_LIMIT = 0.25
+
 #: Requests of more bytes go to the workers once, beside the tasks.
 _LARGE = 1 << 16
 
@@ -105,7 +108,7 @@ class _OnDask(Machine):
         more = {} if groups is None else {"groups": _local(client, groups)}
         client.wait_for_workers(1)
         if isinstance(X, (str, PathLike)):
-            store = Store(X)
+            store = Store(X, columns=False)
             y = store.y if y is None else y
             data, parts = _store_parts(client, store, os.path.abspath(X))
         else:
@@ -177,7 +180,8 @@ def _store_parts(client: Any, store: Store, path: str) -> tuple[Sharded, list[An
     """A store, and tasks that make shards of it: each opens it where it runs."""
     data = Sharded(_unasked, store.shape, store.feature_names, store._store)
     cuts = ranges(store.shape[1], _workers(client))
-    return data, [delayed(_of_store)(path, start, stop) for start, stop in cuts]
+    size = os.path.getsize(path) // len(cuts)
+    return data, [delayed(_of_store)(path, start, stop, size) for start, stop in cuts]
 
 
 def _parts(client: Any, X: Any) -> tuple[Sharded, list[Any]]:
@@ -222,8 +226,11 @@ def _load(panel: list[list[Any]], order: str, first: int, width: int) -> Shard:
     return Shard(joined(panel, order), first, width, _threads())
 
 
-def _of_store(path: str, start: int, stop: int) -> StoreShard:
-    return StoreShard(path, start, stop, None, _threads())
+def _of_store(path: str, start: int, stop: int, size: int) -> StoreShard:
+    # Dask counts what is mapped of files as memory of the worker, and has workers wait that come near their limit.
+    limit = distributed.get_worker().memory_manager.memory_limit
+    lets_go = limit is not None and size > _PART_OF_LIMIT * limit
+    return StoreShard(path, start, stop, None, _threads(), lets_go)
 
 
 def _threads() -> int:

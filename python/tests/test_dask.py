@@ -37,6 +37,7 @@ import distributed
 import pandas as pd
 from dask import delayed
 from distributed import Client, LocalCluster
+from featgen._shards import Sharded, StoreShard, ranges
 from featgen.dask import (
     DaskFGMClassifier,
     DaskFGMClassifierCV,
@@ -233,7 +234,21 @@ def test_a_store(client, tmp_path):
     dump_svmlight_file(X, y, str(tmp_path / "data.svm"), zero_based=False)
     store = convert(tmp_path / "data.svm", tmp_path / "data.store")
     model = DaskFGMClassifier(n_features=4).fit(tmp_path / "data.store")
-    assert bytes_of(model) == bytes_of(FGMClassifier(n_features=4).fit(store, store.y))
+    plain = bytes_of(FGMClassifier(n_features=4).fit(store, store.y))
+    assert bytes_of(model) == plain
+    # Shards that keep nothing in memory between two requests, as where they would fill that of a worker.
+    path = str(tmp_path / "data.store")
+    shards = [StoreShard(path, start, stop, None, 1, lets_go=True) for start, stop in ranges(X.shape[1], 3)]
+    data = Sharded(lambda request: [shard.answer(request) for shard in shards], X.shape, None)
+    assert bytes_of(FGMClassifier(n_features=4).fit(data, store.y)) == plain
+    # The driver reads no columns: what is wrong with them is found where they are.
+    with open(path, "r+b") as file:
+        file.seek(200)
+        byte = file.read(1)[0]
+        file.seek(200)
+        file.write(bytes([byte ^ 1]))
+    with pytest.raises(ValueError, match="damaged"):
+        DaskFGMClassifier(n_features=4).fit(path, store.y)
 
 
 def test_fewer_columns_than_workers(client):

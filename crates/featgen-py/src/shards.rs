@@ -54,14 +54,12 @@ impl Shard {
     ) -> PyResult<Self> {
         data::explain_cut_files(None);
         let opened = py.detach(|| {
-            let store = StoreFile::open(&path)?;
-            match of {
-                Some(dimension) => Part::placed(Box::new(store), start, dimension),
-                None => {
-                    let positions = position(&store, start)..position(&store, stop);
-                    Part::of(Box::new(store), positions)
-                }
-            }
+            let Some(dimension) = of else {
+                let store = StoreFile::open_for(&path, start..stop)?;
+                let positions = store.positions(start..stop);
+                return Part::of(Box::new(store), positions);
+            };
+            Part::placed(Box::new(StoreFile::open(&path)?), start, dimension)
         });
         Ok(Self { server: server(opened.map_err(raise)?, threads) })
     }
@@ -70,6 +68,11 @@ impl Shard {
     fn answer<'py>(&self, py: Python<'py>, request: &[u8]) -> Bound<'py, PyBytes> {
         let reply = py.detach(|| self.server.answer(request));
         PyBytes::new(py, &reply)
+    }
+
+    /// Gives what is mapped of files back to the system until it is asked about again.
+    fn let_go(&self) {
+        self.server.columns().let_go();
     }
 
     /// The values of every column, with their rows where not all are stored: what a copy elsewhere is made of.
@@ -88,16 +91,6 @@ impl Shard {
 
 fn server(part: Part, threads: usize) -> ShardServer {
     ShardServer::new(Box::new(part), &Context::new().threads(threads))
-}
-
-/// How many columns of a store have a smaller number.
-fn position(store: &StoreFile, id: u64) -> usize {
-    let (mut low, mut high) = (0, store.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        if store.id(middle) < id { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 impl Matrix<'_> {

@@ -29,14 +29,18 @@ impl Store {
 
 #[pymethods]
 impl Store {
-    /// Opens a store and compares all of it with its checksums.
+    /// Opens a store and compares all of it with its checksums; without its columns, only what else is in it.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, columns=true))]
+    fn new(py: Python<'_>, path: PathBuf, columns: bool) -> PyResult<Self> {
         let source = path.display().to_string();
         // Should the file be cut short while it is in use, the process ends, but not without a word.
         data::explain_cut_files(None);
         py.detach(|| {
-            let store = data::store::Store::open(&path)?;
+            let store = match columns {
+                true => data::store::Store::open(&path)?,
+                false => data::store::Store::open_for(&path, 0..0)?,
+            };
             let (labels, names) = store.labels_and_names(&source)?;
             Ok(Self { store, labels, names, path })
         })

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use featgen::data::read::Reader;
 use featgen::data::store::{Conversion, Converted, Store, convert};
-use featgen::data::{Bins, Column};
+use featgen::data::{Bins, Column, Columns, Part};
 use featgen::space::{AdditiveSpace, FeatureSpace, Inputs, PolySpace, ProductSpace};
 use featgen::{Context, Dataset, LinearSpace, Machine, Model, synth};
 use rand::{RngExt, SeedableRng};
@@ -292,6 +292,45 @@ fn names_and_weights_are_kept() {
     assert!(convert(&reader, &path("store"), &path("again"), &Conversion::default(), &mut |_| ()).is_err());
 }
 
+/// However a store is cut into parts, they have its columns. What is damaged is noticed by the part that holds it, and by no other.
+#[test]
+fn parts_of_a_store_have_its_columns_and_read_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, sparse, dense] =
+        ["data.svm", "sparse.store", "dense.store"].map(|name| folder.path().join(name));
+    std::fs::write(&text, svmlight(40, 3, |random| random.random_range(1..9).to_string())).unwrap();
+    converted(&text, &sparse, 1 << 20, Some(5));
+    let array = &dense_files(folder.path())[1];
+    let reader = Reader::new().labels_file(folder.path().join("labels.txt"));
+    let conversion = Conversion { memory: 1 << 20, shards: Some(7) };
+    convert(&reader, array, &dense, &conversion, &mut |_| ()).unwrap();
+    for path in [sparse, dense] {
+        let whole = Dataset::read(&path).unwrap();
+        let all = columns_of(&whole);
+        for cuts in
+            [vec![0, u64::MAX], vec![0, 0, 7, 8, 60, 61, u64::MAX], vec![0, 45, 9_000_000_000, u64::MAX]]
+        {
+            let mut found = Vec::new();
+            for ids in cuts.windows(2).map(|cut| cut[0]..cut[1]) {
+                let store = Store::open_for(&path, ids.clone()).unwrap();
+                let positions = store.positions(ids.clone());
+                let part = Part::of(Box::new(store), positions).unwrap();
+                let columns = (0..part.len()).map(|k| (part.id(k), part.gather(&[k]).remove(0)));
+                found.extend(columns.inspect(|(id, _)| assert!(ids.contains(id))));
+            }
+            assert_eq!(found, all, "{cuts:?}");
+        }
+        let Column::Dense(values) = &all[0].1 else { continue };
+        let mut bytes = std::fs::read(&path).unwrap();
+        let first = (values[0] as f32).to_le_bytes();
+        let at = bytes.windows(4).position(|four| four == first).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(Store::open_for(&path, 0..1).is_err());
+        assert!(Store::open_for(&path, 80..90).is_ok());
+    }
+}
+
 /// Whatever byte is changed, and wherever the file ends: an error, and never other data.
 #[test]
 fn damage_is_always_noticed() {
@@ -305,6 +344,9 @@ fn damage_is_always_noticed() {
         std::fs::write(&store, bytes).unwrap();
         let error = Store::open(&store).map(drop).expect_err(what).to_string();
         assert!(error.contains("store"), "{what}: {error}");
+        // Parts that make the whole notice it together.
+        let parts = [0..9, 9..40, 40..u64::MAX];
+        assert!(parts.into_iter().any(|ids| Store::open_for(&store, ids).is_err()), "{what}");
     };
     for at in 0..whole.len() {
         for bit in [0x01, 0x80] {

@@ -16,6 +16,7 @@ use memmap2::{Mmap, MmapMut, MmapOptions};
 /// Bytes of a file, or of memory, that are only read.
 pub(crate) struct Mapped {
     map: Mmap,
+    of_file: bool,
     slot: Option<&'static Slot>,
 }
 
@@ -48,15 +49,30 @@ impl Mapped {
         // changes the file while it is in use; featgen itself replaces files and never changes them.
         let map = unsafe { options.map(file)? };
         let slot = register(&map, path);
-        Ok(Self { map, slot })
+        Ok(Self { map, of_file: true, slot })
     }
 
     /// Bytes of memory, aligned as those of a file are.
     pub(crate) fn memory(bytes: &[u8]) -> io::Result<Self> {
         let mut map = MmapMut::map_anon(bytes.len().max(1))?;
         map[..bytes.len()].copy_from_slice(bytes);
-        Ok(Self { map: map.make_read_only()?, slot: None })
+        Ok(Self { map: map.make_read_only()?, of_file: false, slot: None })
     }
+
+    /// Gives the pages of a file back to the system, which keeps them as long as it has room. Until they are read again they do not count as
+    /// memory of this process.
+    #[cfg(unix)]
+    #[allow(unsafe_code)]
+    pub(crate) fn let_go(&self) {
+        if self.of_file {
+            // SAFETY: pages of a file that are only read come back with the same bytes. It is no more than advice: if it is not taken,
+            // nothing changes.
+            let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn let_go(&self) {}
 }
 
 impl Deref for Mapped {

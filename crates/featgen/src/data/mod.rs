@@ -168,6 +168,9 @@ pub trait Columns: Send + Sync {
         Outputs::bytes(self.rows(), outputs)
     }
 
+    /// Lets the system take back what it mapped of files, until it is read again. Without files there is nothing to give.
+    fn let_go(&self) {}
+
     /// At most so many values of the column at `position` are not 0.
     fn filled(&self, _position: usize) -> usize {
         self.rows()

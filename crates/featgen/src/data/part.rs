@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, largest_of_visited};
+use super::rough::Copied;
+use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, exact_as_rough, largest_of_visited};
 use crate::error::{Error, Result};
 
 /// A range of the columns of a storage, with the ids that they have in the whole. What is computed from them keeps its bits.
@@ -12,6 +13,8 @@ pub struct Part {
     /// What is added to the ids of the storage.
     first: u64,
     dimension: u64,
+    /// A copy of these columns and no others, for rough sums.
+    copied: Copied,
 }
 
 impl Part {
@@ -22,7 +25,7 @@ impl Part {
             let reason = format!("{} columns from {first} on are not among {dimension}", columns.dimension());
             return Err(Error::Data(reason));
         }
-        Ok(Self { positions: 0..columns.len(), columns, first, dimension })
+        Ok(Self { positions: 0..columns.len(), columns, first, dimension, copied: Copied::default() })
     }
 
     /// The columns of a storage at some positions; they keep their ids.
@@ -30,7 +33,7 @@ impl Part {
         if positions.start > positions.end || positions.end > columns.len() {
             return Err(Error::Data(format!("no columns {positions:?} among {}", columns.len())));
         }
-        Ok(Self { first: 0, dimension: columns.dimension(), columns, positions })
+        Ok(Self { first: 0, dimension: columns.dimension(), columns, positions, copied: Copied::default() })
     }
 
     /// Positions in the storage.
@@ -93,19 +96,23 @@ impl Columns for Part {
     }
 
     fn has_rough(&self, room: u64) -> bool {
-        self.columns.has_rough(room)
+        if self.is_all() { self.columns.has_rough(room) } else { self.copied.is_there(self, room) }
     }
 
     fn has_rough_gains(&self) -> bool {
-        self.columns.has_rough_gains()
+        self.is_all() && self.columns.has_rough_gains()
     }
 
     fn rough_bytes(&self) -> u64 {
-        self.columns.rough_bytes()
+        if self.is_all() { self.columns.rough_bytes() } else { Copied::most_bytes(self) }
     }
 
     fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
-        self.columns.rough_dots(self.inner(range), v, out);
+        if self.is_all() {
+            self.columns.rough_dots(range, v, out);
+        } else if !self.copied.dots(range.clone(), v, out) {
+            exact_as_rough(out, |sums| self.dots_with(range, v, sums));
+        }
     }
 
     fn rough_gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
@@ -132,6 +139,10 @@ impl Columns for Part {
 
     fn laid_bytes(&self, outputs: usize) -> u64 {
         self.columns.laid_bytes(outputs)
+    }
+
+    fn let_go(&self) {
+        self.columns.let_go();
     }
 
     fn filled(&self, position: usize) -> usize {

@@ -40,6 +40,14 @@ pub(crate) const MAGIC: &[u8] = format::MAGIC;
 /// Why nothing can be wrong with the arrays of an open store.
 const CHECKED: &str = "checked when the store was opened";
 
+/// The ids of all columns that a store can have.
+const ALL: Range<u64> = 0..u64::MAX;
+
+/// What to say of a store that is not damaged, and still cannot be right.
+fn strange() -> String {
+    "a strange store: its parts do not fit together".into()
+}
+
 /// A store, open and checked.
 pub struct Store {
     map: Mapped,
@@ -61,20 +69,26 @@ pub fn is_store(path: impl AsRef<Path>) -> bool {
 impl Store {
     /// Opens a store. All of it is read once and compared with its checksums.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_for(path, ALL)
+    }
+
+    /// Opens a store for those of its columns whose ids are in a range. Of the others nothing is read or checked, and nothing may be
+    /// asked.
+    pub fn open_for(path: impl AsRef<Path>, ids: Range<u64>) -> Result<Self> {
         let path = path.as_ref();
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| Error::io(&name, e))?;
         let map = Mapped::file(&file, path, false).map_err(|e| Error::io(&name, e))?;
-        Self::over(map).map_err(|reason| Error::input(name.as_str(), reason))
+        Self::over(map, ids).map_err(|reason| Error::input(name.as_str(), reason))
     }
 
     /// A store of these bytes, for tests.
     pub(crate) fn open_bytes(bytes: &[u8]) -> Result<Self> {
         let map = Mapped::memory(bytes).map_err(|e| Error::io("test", e))?;
-        Self::over(map).map_err(|reason| Error::input("test", reason))
+        Self::over(map, ALL).map_err(|reason| Error::input("test", reason))
     }
 
-    fn over(map: Mapped) -> Result<Self, String> {
+    fn over(map: Mapped, ids: Range<u64>) -> Result<Self, String> {
         if cfg!(target_endian = "big") {
             return Err("stores are read on little-endian machines only".into());
         }
@@ -87,16 +101,45 @@ impl Store {
             starts.push(next.ok_or("too many columns")?);
         }
         let mut store = Self { map, index, starts, first_ids: Vec::new(), copied: Copied::default() };
-        store.check_sums()?;
-        store.check_shards()?;
+        let extents = store.extents().ok_or_else(strange)?;
+        store.first_ids = extents.iter().map(|ids| ids[0]).collect();
+        let wanted = store.shards_with(&extents, ids);
+        store.check_sums(&store.index.shards[wanted.clone()])?;
+        store.check_shards(&extents, wanted)?;
         Ok(store)
     }
 
-    /// Compares all arrays with their checksums.
-    fn check_sums(&self) -> Result<(), String> {
+    /// The first and the last id of each sparse shard; none if columns are dense.
+    fn extents(&self) -> Option<Vec<[u64; 2]>> {
+        let of_shard = |shard: &Shard| {
+            shard.sparse.map(|sections| {
+                let ids: &[u64] = self.array(&sections.ids)?;
+                (ids.len() as u64 == shard.columns).then_some(())?;
+                Some([*ids.first()?, *ids.last()?])
+            })
+        };
+        let extents: Vec<[u64; 2]> = self.index.shards.iter().filter_map(of_shard).collect::<Option<_>>()?;
+        let dense = self.starts[self.starts.len() - 1] as u64 == self.index.dimension;
+        (extents.len() == self.index.shards.len() || (extents.is_empty() && dense)).then_some(extents)
+    }
+
+    /// The shards that hold columns whose ids are in a range.
+    fn shards_with(&self, extents: &[[u64; 2]], ids: Range<u64>) -> Range<usize> {
+        let (first, end) = if extents.is_empty() {
+            let ends = &self.starts[1..];
+            let first = ends.partition_point(|&end| end as u64 <= ids.start);
+            (first, self.starts[..ends.len()].partition_point(|&start| (start as u64) < ids.end))
+        } else {
+            let first = extents.partition_point(|own| own[1] < ids.start);
+            (first, extents.partition_point(|own| own[0] < ids.end))
+        };
+        first..end.max(first)
+    }
+
+    /// Compares the arrays of these shards, and all that are not of columns, with their checksums.
+    fn check_sums(&self, shards: &[Shard]) -> Result<(), String> {
         let others = self.index.others();
-        let sections: Vec<Section> =
-            self.index.shards.iter().flat_map(Shard::sections).chain(others).collect();
+        let sections: Vec<Section> = shards.iter().flat_map(Shard::sections).chain(others).collect();
         let right = |section: &Section| {
             let extent = section.extent().expect("known to lie in the file");
             xxh3_64(&self.map[extent.start as usize..extent.end as usize]) == section.checksum
@@ -107,26 +150,33 @@ impl Store {
         }
     }
 
-    /// Makes sure that every shard is what it must be: who wrote it may have been mistaken.
-    fn check_shards(&mut self) -> Result<(), String> {
-        let strange = || "a strange store: its parts do not fit together".to_owned();
-        let one = |shard: &Shard| -> Option<(Option<[u64; 2]>, u64)> {
-            let columns = self.checked(shard)?;
-            let ids =
-                shard.sparse.and_then(|_| Some([columns.id(0), columns.id(columns.len().checked_sub(1)?)]));
-            Some((ids, columns.nonzeros()))
-        };
-        let shards: Vec<_> =
-            self.index.shards.par_iter().map(one).collect::<Option<_>>().ok_or_else(strange)?;
-        let ids: Vec<[u64; 2]> = shards.iter().filter_map(|shard| shard.0).collect();
-        let sparse = self.index.shards.iter().filter(|shard| shard.sparse.is_some()).count();
-        let values: u64 = shards.iter().map(|shard| shard.1).sum();
-        let dense = self.starts[self.starts.len() - 1] as u64 == self.index.dimension;
-        let fits = (sparse == ids.len() && (sparse == shards.len() || (sparse == 0 && dense)))
-            && ids.windows(2).all(|pair| pair[0][1] < pair[1][0])
-            && values == self.index.nonzeros;
-        self.first_ids = ids.iter().map(|ids| ids[0]).collect();
+    /// Makes sure that these shards are what they must be: who wrote them may have been mistaken.
+    fn check_shards(&self, extents: &[[u64; 2]], wanted: Range<usize>) -> Result<(), String> {
+        let all = wanted.len() == self.index.shards.len();
+        let counts: Option<Vec<u64>> = self.index.shards[wanted]
+            .par_iter()
+            .map(|shard| self.checked(shard).map(|columns| columns.nonzeros()))
+            .collect();
+        let values: u64 = counts.ok_or_else(strange)?.iter().sum();
+        let fits =
+            extents.windows(2).all(|pair| pair[0][1] < pair[1][0]) && (!all || values == self.index.nonzeros);
         if fits { Ok(()) } else { Err(strange()) }
+    }
+
+    /// The positions of columns whose ids are in a range.
+    pub fn positions(&self, ids: Range<u64>) -> Range<usize> {
+        let first = self.below(ids.start);
+        first..self.below(ids.end).max(first)
+    }
+
+    /// How many columns have a smaller id.
+    fn below(&self, id: u64) -> usize {
+        if self.is_dense() {
+            return usize::try_from(id).map_or(self.len(), |id| id.min(self.len()));
+        }
+        let Some(s) = self.first_ids.partition_point(|&first| first < id).checked_sub(1) else { return 0 };
+        let ids: &[u64] = self.index.shards[s].sparse.and_then(|own| self.array(&own.ids)).expect(CHECKED);
+        self.starts[s] + ids.partition_point(|&other| other < id)
     }
 
     /// The shard's columns, unless its arrays do not fit together.
@@ -403,6 +453,10 @@ impl Columns for Store {
 
     fn filled(&self, position: usize) -> usize {
         self.at(position, |columns, k| columns.filled(k))
+    }
+
+    fn let_go(&self) {
+        self.map.let_go();
     }
 
     fn is_narrow(&self) -> bool {
