@@ -67,6 +67,10 @@ def glmnet(problem: Problem, ratio: float, points: int, intercept: bool) -> list
 GAMMAS = (0.01, 0.001)
 
 
+#: How often it is tried.
+CRASHES = 4
+
+
 def l0learn(problem: Problem, counts: list[int], limit: int, intercept: bool = True) -> list[Row]:
     """For each count the first point of a path that has so many features, at each ridge penalty, refitted as other rivals are.
 
@@ -81,7 +85,11 @@ def l0learn(problem: Problem, counts: list[int], limit: int, intercept: bool = T
         for count in counts:
             options = (name, count, max(1, int(left)), int(intercept), *GAMMAS)
             call = [str(L0LEARN_PYTHON), str(HERE / "l0learn_peer.py"), *map(str, options)]
-            done, seconds = timed(lambda: subprocess.run(call, capture_output=True, text=True))
+            # It crashes now and then, and not when it is tried again.
+            for _ in range(CRASHES):
+                done, seconds = timed(lambda: subprocess.run(call, capture_output=True, text=True))
+                if done.returncode in (0, -signal.SIGXCPU):
+                    break
             left -= seconds
             fits = [json.loads(line) for line in done.stdout.splitlines()]
             enough = [fit for fit in fits if len(fit["kept"]) == count]

@@ -56,12 +56,12 @@ def figure2(bench: Bench) -> list[Row]:
             "adelie": lambda problem: rivals.adelie_points(problem, "binomial", 0.2, points=10, intercept=False),
             "MCP": lambda problem: rivals.mcp(problem, 260, fits=6, growth=0.82, first=0.35),
             "abess": lambda problem: rivals.chosen(problem, "abess", [200, 240, 100, 300] if first else [200, 240], 80),
+            "L0Learn": lambda problem: foreign.l0learn(problem, [100, 200, 240] if first else [200, 240], 80, intercept=False),
         }
         if first:
             here |= {
                 "SGD-SLR": lambda problem: rivals.sgd_slr(problem, 400, fits=12),
                 "glmnet": lambda problem: foreign.glmnet(problem, 0.2, 10, intercept=False),
-                "L0Learn": lambda problem: foreign.l0learn(problem, [100, 200, 240], 80, intercept=False),
                 "RFE": lambda problem: rivals.chosen(problem, "RFE", [100, 200, 240, 300], 80),
                 "l2-SVM LR": rivals.liblinear_all,
             }
