@@ -48,8 +48,9 @@ const SMALL: u64 = 1 << 24;
 /// nothing to spare.
 const ROWS: Range<usize> = 1 << 7..1 << 15;
 
-/// How often scores were asked for when it is time for a copy, which takes as long as two or three of them.
-const ASKED: usize = 2;
+/// How often scores were asked for when it is time for a copy. It takes as long as ten of them and saves half of each or more, so that it
+/// pays in long runs only. Made when about as much was spent as it would have saved, it never costs a run much, be the run short or long.
+const ASKED: usize = 16;
 
 /// Columns that one thread copies in one go.
 const TOGETHER: usize = 16;
