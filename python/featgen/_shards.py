@@ -46,15 +46,18 @@ class Sharded:
 
 
 class Shard:
-    """Some columns, for all rows, in this process. A copy of it can be sent to another one."""
+    """Some columns, for all rows, in this process. A copy of it can be sent to another one.
 
-    def __init__(self, X: Any, first: int, width: int, threads: int) -> None:
+    What it makes of them to save time takes no more than ``memory`` bytes.
+    """
+
+    def __init__(self, X: Any, first: int, width: int, threads: int, memory: int | None = None) -> None:
         X = X.tocsc() if sp.issparse(X) else _input.dense(X)
         matrix = _input.compressed(X) if sp.issparse(X) else X
         order = None if sp.issparse(X) else ("C" if X.flags.c_contiguous else "F")
-        self._made = (X.shape, X.dtype, order, first, width, threads)
+        self._made = (X.shape, X.dtype, order, first, width, threads, memory)
         self._nbytes = _bytes(X)
-        self._engine = _featgen.Shard(matrix, first, width, threads)
+        self._engine = _featgen.Shard(matrix, first, width, threads, memory)
 
     def answer(self, request: bytes) -> bytes:
         return self._engine.answer(request)
@@ -71,7 +74,7 @@ def _copy(
     shape: tuple[int, int],
     dtype: Any,
     order: Any,
-    *made: int,
+    *made: Any,
 ) -> Shard:
     """A shard of the columns of another one, as they were stored there."""
     if order is not None:
@@ -97,10 +100,17 @@ class StoreShard:
     """
 
     def __init__(
-        self, path: str, start: int, stop: int, of: int | None, threads: int, lets_go: bool = False
+        self,
+        path: str,
+        start: int,
+        stop: int,
+        of: int | None,
+        threads: int,
+        memory: int | None = None,
+        lets_go: bool = False,
     ) -> None:
-        self._made = (path, start, stop, of, threads, lets_go)
-        self._engine = _featgen.Shard.of_store(path, start, stop, of, threads)
+        self._made = (path, start, stop, of, threads, memory, lets_go)
+        self._engine = _featgen.Shard.of_store(path, start, stop, of, threads, memory)
         self._lets_go = lets_go
         self._let_go()
 

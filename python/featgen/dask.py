@@ -54,7 +54,7 @@ _RETRIES = 2
 #: How often a request is sent again whose copies were lost with workers.
 _TRIES = 5
 
-#: Shards of stores that are larger than this part of a worker's memory are not kept in it.
+#: The part of a worker's memory that a shard may take for what only saves time, or for what is mapped of a store.
 _PART_OF_LIMIT = 0.25
 
 #: Requests of more bytes go to the workers once, beside the tasks.
@@ -223,14 +223,19 @@ def _panel(blocks: list[list[Any]], edges: list[int], start: int, stop: int, dty
 
 
 def _load(panel: list[list[Any]], order: str, first: int, width: int) -> Shard:
-    return Shard(joined(panel, order), first, width, _threads())
+    return Shard(joined(panel, order), first, width, _threads(), _memory())
 
 
 def _of_store(path: str, start: int, stop: int, size: int) -> StoreShard:
-    # Dask counts what is mapped of files as memory of the worker, and has workers wait that come near their limit.
+    memory = _memory()
+    # Dask counts what is mapped of files as memory of the worker, and pauses workers that come near their limit.
+    return StoreShard(path, start, stop, None, _threads(), memory, memory is not None and size > memory)
+
+
+def _memory() -> int | None:
+    """What a shard may take of the worker's memory beside its data."""
     limit = distributed.get_worker().memory_manager.memory_limit
-    lets_go = limit is not None and size > _PART_OF_LIMIT * limit
-    return StoreShard(path, start, stop, None, _threads(), lets_go)
+    return None if limit is None else int(_PART_OF_LIMIT * limit)
 
 
 def _threads() -> int:

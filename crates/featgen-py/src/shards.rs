@@ -35,10 +35,17 @@ pub(crate) struct Shard {
 impl Shard {
     /// The columns of arrays, which are copied, as those from `first` on of a whole of `dimension` columns.
     #[new]
-    fn new(py: Python<'_>, x: Matrix<'_>, first: u64, dimension: u64, threads: usize) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        x: Matrix<'_>,
+        first: u64,
+        dimension: u64,
+        threads: usize,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
         let columns = x.copied()?;
         let part = py.detach(|| Part::placed(columns, first, dimension)).map_err(raise)?;
-        Ok(Self { server: server(part, threads) })
+        Ok(Self { server: server(part, threads, memory) })
     }
 
     /// Those columns of a store whose numbers, counted from 0, are in a range. If the store holds no others and has numbers of its
@@ -51,6 +58,7 @@ impl Shard {
         stop: u64,
         of: Option<u64>,
         threads: usize,
+        memory: Option<u64>,
     ) -> PyResult<Self> {
         data::explain_cut_files(None);
         let opened = py.detach(|| {
@@ -61,7 +69,7 @@ impl Shard {
             };
             Part::placed(Box::new(StoreFile::open(&path)?), start, dimension)
         });
-        Ok(Self { server: server(opened.map_err(raise)?, threads) })
+        Ok(Self { server: server(opened.map_err(raise)?, threads, memory) })
     }
 
     /// The reply to a request of [`fit_shards`].
@@ -89,8 +97,11 @@ impl Shard {
     }
 }
 
-fn server(part: Part, threads: usize) -> ShardServer {
-    ShardServer::new(Box::new(part), &Context::new().threads(threads))
+/// Copies of columns that only save time may take so much memory; without a bound, what the machine can spare.
+fn server(part: Part, threads: usize, memory: Option<u64>) -> ShardServer {
+    let context = Context::new().threads(threads);
+    let context = memory.into_iter().fold(context, Context::memory);
+    ShardServer::new(Box::new(part), &context)
 }
 
 impl Matrix<'_> {

@@ -27,6 +27,12 @@ impl<'a> LinearSpace<'a> {
     pub fn over(columns: &'a dyn Columns) -> Self {
         Inputs::over(columns).into()
     }
+
+    /// Rough scores may take so many bytes.
+    pub(in crate::space) fn with_room(mut self, bytes: u64) -> Self {
+        self.sieve.room = bytes;
+        self
+    }
 }
 
 impl<'a> From<Inputs<'a>> for LinearSpace<'a> {

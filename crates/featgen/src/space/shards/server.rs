@@ -35,7 +35,8 @@ pub(in crate::space) type Memory<T> = Mutex<VecDeque<(u64, Arc<T>)>>;
 const REMEMBERED: usize = 8;
 
 impl ShardServer {
-    /// Answers for these columns, which have the ids that they have in the whole: see [`Part`](crate::data::Part).
+    /// Answers for these columns, which have the ids that they have in the whole: see [`Part`](crate::data::Part). The memory of the
+    /// context bounds copies that only save time.
     pub fn new(columns: Box<dyn Columns>, context: &Context) -> Self {
         Self {
             columns,
@@ -101,6 +102,11 @@ struct Shard<'s> {
 }
 
 impl Shard<'_> {
+    /// The columns as features, scored roughly first where there is memory for that.
+    fn linear<'i>(&self, inputs: Inputs<'i>) -> LinearSpace<'i> {
+        LinearSpace::from(inputs).with_room(self.server.context.memory_allowed().unwrap_or(u64::MAX))
+    }
+
     fn answer(&self, request: &Request<'_>) -> Result<Vec<u8>> {
         let hidden = &request.hidden;
         Ok(match &request.question {
@@ -125,7 +131,7 @@ impl Shard<'_> {
             Question::ByScore { search } => {
                 let v = search.v.checked(self.columns.rows())?;
                 self.weighed(hidden, search.weighing.as_ref(), |inputs| {
-                    let tops = LinearSpace::from(inputs).by_score(v, search.wanted, &self.taken(search))?;
+                    let tops = self.linear(inputs).by_score(v, search.wanted, &self.taken(search))?;
                     Ok(reply(&self.found(tops, self.columns.len() as u128)))
                 })?
             }
@@ -133,7 +139,7 @@ impl Shard<'_> {
                 let v = search.v.checked(self.columns.rows())?;
                 self.check_curvature(&gain.curvature, &search.v)?;
                 self.weighed(hidden, search.weighing.as_ref(), |inputs| {
-                    let space = LinearSpace::from(inputs);
+                    let space = self.linear(inputs);
                     let tops = space.by_every_gain(v, gain, search.wanted, &self.taken(search))?;
                     Ok(reply(&self.found(tops, self.columns.len() as u128)))
                 })?
