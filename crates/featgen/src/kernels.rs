@@ -153,7 +153,7 @@ pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
 /// `sum_i x[i]^2 * v[i]`.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn square_dot<T: Number>(x: &[T], v: &[f64]) -> f64 {
-    let squares = |x: &[T; LANES]| x.map(|x| x.wide() * x.wide());
+    let squares = |x: &[T; LANES]| std::array::from_fn(|l| x[l].wide() * x[l].wide());
     let (x, x_rest) = x.as_chunks();
     let (v, v_rest) = v.as_chunks();
     let sums = x.iter().zip(v).fold([0.0; LANES], |sums, (x, v)| step(sums, &squares(x), v));
@@ -169,10 +169,10 @@ pub(crate) fn dots_and_square<T: Number>(x: &[T], v: &[f64], d: &[f64]) -> [f64;
     let ((v, v_rest), (d, d_rest)) = (v.as_chunks(), d.as_chunks());
     let (mut sv, mut sd, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for ((x, v), d) in x.iter().zip(v).zip(d) {
-        let x = x.map(Number::wide);
+        let x = std::array::from_fn(|l| x[l].wide());
         sv = step(sv, &x, v);
         sd = step(sd, &x, d);
-        squares = step(squares, &x.map(|x| x * x), d);
+        squares = step(squares, &std::array::from_fn(|l| x[l] * x[l]), d);
     }
     let mut last = [0.0; LANES];
     last.iter_mut().zip(x_rest).for_each(|(last, x)| *last = x.wide() * x.wide());
@@ -196,7 +196,7 @@ pub(crate) fn add_dot4<T: Number>(sums: &mut [Sums; 4], x: &[T], [a, b, c, d]: [
     let (x, _) = x.as_chunks::<LANES>();
     let [mut sa, mut sb, mut sc, mut sd] = *sums;
     for ((((x, a), b), c), d) in x.iter().zip(a).zip(b).zip(c).zip(d) {
-        let x = x.map(Number::wide);
+        let x = std::array::from_fn(|l| x[l].wide());
         sa = step(sa, &x, a);
         sb = step(sb, &x, b);
         sc = step(sc, &x, c);
@@ -369,7 +369,7 @@ pub(crate) fn moments4<T: Number>(
     let (mut sums, mut squares, mut nonzeros, mut largest) = ([0.0; 4], [0.0; 4], [0; 4], [0.0; 4]);
     let rows = weights.iter().zip(a).zip(b).zip(c).zip(d);
     for ((((&weight, &a), &b), &c), &d) in rows.filter(|((((weight, _), _), _), _)| **weight > 0.0) {
-        let x: [f64; 4] = [a, b, c, d].map(Number::wide);
+        let x = [a.wide(), b.wide(), c.wide(), d.wide()];
         for k in 0..4 {
             sums[k] += weight * x[k];
             squares[k] += weight * x[k] * x[k];
