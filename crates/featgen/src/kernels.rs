@@ -105,7 +105,8 @@ pub enum RowNumbers<'a> {
 /// Partial sums that are added in a fixed order at the end.
 pub(crate) type Sums = [f64; LANES];
 
-/// Eight more products. As a whole array at a time, so that sums stay in registers and lanes become vectors.
+/// Eight more products. As a whole array at a time, so that sums stay in registers and lanes become vectors. Here and below arrays are made by
+/// `from_fn`: `map` stays a call in functions for other targets.
 #[inline(always)]
 fn step<T: Number>(sums: Sums, x: &[T; LANES], v: &[f64; LANES]) -> Sums {
     std::array::from_fn(|l| sums[l] + x[l].wide() * v[l])
