@@ -39,6 +39,7 @@ pub use moments::Moments;
 pub use outputs::Outputs;
 pub(crate) use outputs::Tile;
 pub use part::Part;
+pub(crate) use rough::{ByteColumns, COLUMNS, Rounded};
 pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Reason, Result};
 pub const MOST_WORK: u64 = 1 << 38;
 
 /// Values that a product of matrices goes through in the time in which one is read anywhere else.
-pub(super) const DENSE_SPEED: u64 = 16;
+pub(super) const DENSE_SPEED: u64 = 64;
 
 /// Work is reported when there is this much.
 pub(super) const WORTH_REPORTING: u64 = 1 << 16;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use super::{LANES, Rounded, SLACK, add_bytes};
+use super::{LANES, Rounded, SLACK, Sums, add_bytes};
 use crate::data::{Columns, Outputs, ValuesView};
 use crate::kernels::{self, Number};
 
@@ -28,7 +28,7 @@ struct Bytes {
 
 /// What the bytes of a column stand for, and how well.
 #[derive(Debug, Clone, Copy, Default)]
-struct Facts {
+pub(super) struct Facts {
     low: f64,
     step: f64,
     /// The length of the vector of what the bytes do not tell; not a number if they tell nothing.
@@ -134,8 +134,7 @@ impl Bytes {
             add_bytes(four, &v.digits, &mut whole);
             let each = sums[k..].iter_mut().zip(&mut errors[k..]).zip(&self.columns[first..]);
             for (((sum, error), facts), whole) in each.zip(whole) {
-                *sum = facts.low * v.sum + facts.step * (v.worth(whole) + MIDDLE * v.lost);
-                *error = v.error(facts.spread, facts.unknown, facts.largest);
+                (*sum, *error) = facts.dot(v, whole);
             }
         }
     }
@@ -146,7 +145,7 @@ impl Facts {
     const NONE: Self = Self { low: 0.0, step: 0.0, unknown: f64::NAN, spread: 0.0, largest: 0.0 };
 
     /// Fills the bytes of a column.
-    fn copy<T: Number>(x: &[T], bytes: &mut [u8]) -> Self {
+    pub(super) fn copy<T: Number>(x: &[T], bytes: &mut [u8]) -> Self {
         let largest = kernels::largest(x);
         let [low, high] = ends(x);
         let step = (high - low) / 255.0;
@@ -159,6 +158,12 @@ impl Facts {
         let [unknown, spread] = fill(x, low, up, bytes);
         let unknown = (unknown.sqrt() + 1e-12 * (x.len() as f64).sqrt()) * step * SLACK;
         Self { low, step, unknown, spread: spread.sqrt() * step * SLACK, largest }
+    }
+
+    /// About the sum of the column with a vector, given what its bytes add up to, and how far that may be off.
+    pub(super) fn dot(&self, v: &Rounded, whole: Sums) -> (f64, f64) {
+        let sum = self.low * v.sum + self.step * (v.worth(whole) + MIDDLE * v.lost);
+        (sum, v.error(self.spread, self.unknown, self.largest))
     }
 }
 

@@ -32,6 +32,17 @@ pub(crate) fn add_bytes(columns: [&[[u8; LANES]]; 4], digits: &[Digits], sums: &
     }
 }
 
+/// The same for two vectors, of whose digits every chunk of the columns is then read once. As many chunks as the columns have, and no
+/// more than [`STEPS`].
+pub(crate) fn add_bytes_twice(columns: [&[[u8; LANES]]; 4], digits: [&[Digits]; 2], sums: [&mut [Sums]; 2]) {
+    debug_assert!(digits.iter().all(|digits| digits.len() <= STEPS));
+    for (sums, more) in sums.into_iter().zip(bytes_twice(columns, digits)) {
+        for (sums, more) in sums.iter_mut().zip(more) {
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+    }
+}
+
 /// Digits for the genotypes of 32 bytes: for the first ones of all bytes, for their second ones, and so on.
 pub(crate) type CodeDigits = [Digits; PER_BYTE];
 
@@ -79,6 +90,15 @@ fn bytes(columns: [&[[u8; LANES]]; 4], digits: &[Digits]) -> [Sums; 4] {
         _ => columns.map(|column| {
             column.iter().zip(digits).fold([0; 2], |sums, (x, digits)| add(sums, x, digits))
         }),
+    }
+}
+
+#[multiversion(targets("x86_64+avx2+avx512f+avx512bw+avx512vl+avx512vnni", "x86_64+avx2"))]
+fn bytes_twice(columns: [&[[u8; LANES]]; 4], digits: [&[Digits]; 2]) -> [[Sums; 4]; 2] {
+    match_target! {
+        "x86_64+avx2+avx512f+avx512bw+avx512vl+avx512vnni" => wide::bytes_twice(columns, digits),
+        // Other machines have no room for so many sums at once.
+        _ => digits.map(|digits| bytes(columns, digits)),
     }
 }
 
@@ -230,6 +250,39 @@ by_vectors!(stepwise, "avx2", |sum, x, digit| {
     _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
 });
 
+/// With vectors of 64 bytes: both digits of 32 numbers, and 32 bytes twice.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::{Digits, LANES, Sums};
+    use std::arch::x86_64::*;
+
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vnni")]
+    #[inline]
+    pub(super) fn bytes_twice(
+        [a, b, c, d]: [&[[u8; LANES]]; 4],
+        [first, second]: [&[Digits]; 2],
+    ) -> [[Sums; 4]; 2] {
+        let mut sums = [[_mm512_setzero_si512(); 4]; 2];
+        let columns = a.iter().zip(b).zip(c).zip(d);
+        for ((((a, b), c), d), (first, second)) in columns.zip(first.iter().zip(second)) {
+            let (first, second) = (bytemuck::cast(*first), bytemuck::cast(*second));
+            let columns = [a, b, c, d];
+            for k in 0..4 {
+                let x = _mm512_broadcast_i64x4(bytemuck::cast(*columns[k]));
+                sums[0][k] = _mm512_dpbusd_epi32(sums[0][k], x, first);
+                sums[1][k] = _mm512_dpbusd_epi32(sums[1][k], x, second);
+            }
+        }
+        sums.map(|sums| sums.map(totals))
+    }
+
+    /// The sums of both halves.
+    fn totals(sum: __m512i) -> Sums {
+        let [high, low]: [[i32; 8]; 2] = bytemuck::cast(sum);
+        [high, low].map(|half| half.iter().map(|&sum| i64::from(sum)).sum())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,6 +320,16 @@ mod tests {
             for (column, sums) in columns.iter().zip(sums) {
                 let expected = column.iter().zip(&plain).fold([1; 2], |sums, (x, d)| add(sums, x, d));
                 assert_eq!(sums, expected);
+            }
+            let (few, second): (_, Vec<Digits>) =
+                (&plain[..STEPS], d[..STEPS].iter().map(|d| d[0]).collect());
+            let [mut one, mut other] = [[[1; 2]; 4]; 2];
+            let four = columns.each_ref().map(|column| &column[..STEPS]);
+            add_bytes_twice(four, [few, &second], [&mut one, &mut other[..3]]);
+            for (k, column) in four.into_iter().enumerate() {
+                let expected =
+                    [few, &second].map(|v| column.iter().zip(v).fold([1; 2], |sums, (x, d)| add(sums, x, d)));
+                assert_eq!([one[k], other[k]], if k < 3 { expected } else { [expected[0], [1; 2]] });
             }
             // The last chunk is not whole, and nobody is there in the rest of it.
             let bytes = &columns[0].as_flattened()[..LANES * chunks - 3];

@@ -6,10 +6,12 @@
 
 mod copy;
 mod kernels;
+mod many;
 
 pub(crate) use copy::Copied;
 pub(super) use kernels::{CodeDigits, LANES, PER_BYTE, Sums, Table, add_codes, add_gain_codes};
 use kernels::{Digits, add_bytes};
+pub(crate) use many::{ByteColumns, COLUMNS};
 
 use crate::rounding;
 
@@ -36,6 +38,9 @@ const MOST: f64 = (63 * BASE + 63) as f64;
 
 const BASE: i64 = 128;
 
+/// A number whose neighbours are whole, and so are the sums with it.
+const WHOLE: f64 = 1.5 * (1u64 << 52) as f64;
+
 /// What covers the rounding of a bound itself.
 const SLACK: f64 = 1.0 + 1e-6;
 
@@ -48,23 +53,25 @@ impl Rounded {
         let most = v.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let unit = if v.iter().all(|x| x.is_finite()) { most / MOST } else { f64::NAN };
         let up = if unit > 0.0 { 1.0 / unit } else { 0.0 };
-        let multiple = |x: f64| (x * up).round_ties_even().clamp(-MOST, MOST);
         let mut digits = vec![Digits::default(); places.div_ceil(LANES)];
+        let mut lost = Vec::with_capacity(v.len());
         for (i, &x) in v.iter().enumerate() {
-            let (place, number) = (place(i), multiple(x) as i64);
-            let high = (number + BASE / 2).div_euclid(BASE);
+            // Rounded to a whole number, for that is what numbers of this size are.
+            let multiple = (x * up + WHOLE - WHOLE).clamp(-MOST, MOST);
+            lost.push(x - unit * multiple);
+            let (place, number) = (place(i), multiple as i32);
+            let high = (number + BASE as i32 / 2) >> BASE.ilog2();
             let both = &mut digits[place / LANES];
             both[0][place % LANES] = high as i8;
-            both[1][place % LANES] = (number - BASE * high) as i8;
+            both[1][place % LANES] = (number - BASE as i32 * high) as i8;
         }
-        let lost = v.iter().map(|&x| x - unit * multiple(x));
         let length = length(v.iter().copied()) * SLACK;
         let size: f64 = v.iter().map(|x| x.abs()).sum();
         Self {
             digits,
             unit,
-            lost: lost.clone().sum(),
-            lost_length: (self::length(lost) + length * f64::EPSILON) * SLACK,
+            lost: lost.iter().sum(),
+            lost_length: (self::length(lost.iter().copied()) + length * f64::EPSILON) * SLACK,
             sum: v.iter().sum(),
             length,
             rounding: 16.0 * rounding::relative(v.len() + 16) * size * SLACK + TINY,

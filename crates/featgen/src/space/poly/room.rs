@@ -1,6 +1,6 @@
 //! How many bytes the features take that a search for pairs has at hand.
 
-use crate::data::Columns;
+use crate::data::{ByteColumns, Columns};
 use crate::space::ranked::RankedRows;
 
 /// Bytes of the features that are taken together, at most, unless one alone has more.
@@ -34,7 +34,7 @@ pub(super) fn room(columns: &dyn Columns, outputs: usize, longest: u64) -> [u64;
 pub(super) struct Kept {
     /// Bytes of a value where they are kept by rows.
     value: u64,
-    /// Bytes of a feature where all its values are kept as they are.
+    /// Bytes of a feature where all its values are kept, one byte each.
     pub(super) copy: u64,
     /// Bytes of the sums of a feature as a partner.
     sums: u64,
@@ -50,7 +50,7 @@ impl Kept {
     pub(super) fn of(columns: &dyn Columns, dense: bool, outputs: usize) -> Self {
         let sums = SUMS.saturating_mul(outputs as u64);
         match dense {
-            true => Self { value: 0, copy: 8 * columns.rows() as u64, sums },
+            true => Self { value: 0, copy: ByteColumns::bytes(columns.rows()), sums },
             false => Self { value: RankedRows::value_size(columns.all_ones()), copy: 0, sums },
         }
     }
@@ -61,7 +61,7 @@ impl Kept {
     }
 }
 
-/// Whether most values are not 0: then features are held as they are, and not by rows.
+/// Whether most values are not 0: then features are held by columns, in bytes, and not by rows.
 pub(super) fn is_dense(columns: &dyn Columns) -> bool {
     let all = columns.rows() as u64 * columns.len() as u64;
     columns.nonzeros() >= all / 2 && !columns.all_ones()

@@ -254,12 +254,7 @@ impl<'a> Search<'a> {
             // One output is by far the most common: its loops are compiled for themselves.
             Held::Rows(rows) if self.v.outputs == 1 => self.score_by_rows::<true>(rows, pivots),
             Held::Rows(rows) => self.score_by_rows::<false>(rows, pivots),
-            Held::Blocks(blocks) if pivots.place.is_some() => self.score_by_blocks(blocks, None, pivots),
-            Held::Blocks(blocks) => {
-                let mut others = Blocks::new(self.v, pivots.len());
-                pivots.columns.iter().for_each(|column| others.push(column));
-                self.score_by_blocks(blocks, Some(&others), pivots)
-            }
+            Held::Blocks(blocks) => self.score_by_blocks(blocks, pivots),
         }
     }
 
