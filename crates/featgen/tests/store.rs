@@ -200,6 +200,42 @@ fn row_numbers_take_as_many_bytes_as_they_need() {
     }
 }
 
+/// Text most of whose values are not 0 has a value for every row, in memory and in a store, however that is made.
+#[test]
+fn text_that_is_mostly_full_is_dense() {
+    let folder = tempfile::tempdir().unwrap();
+    let [text, store] = ["data.svm", "data.store"].map(|name| folder.path().join(name));
+    let mut random = ChaCha8Rng::seed_from_u64(8);
+    for (part, full) in [(1.0, true), (0.7, true), (0.3, false)] {
+        let mut written = String::new();
+        for i in 0..300 {
+            written += ["-1", "+1"][i % 2];
+            // The third never occurs, and neither does what names would say of others.
+            for id in (1..=40).filter(|&id| id != 3) {
+                if random.random::<f64>() < part {
+                    written += &format!(" {id}:{}", f64::from(random.random_range(1..2048)) / 2048.0);
+                }
+            }
+            written.push('\n');
+        }
+        std::fs::write(&text, written).unwrap();
+        let source = Dataset::read(&text).unwrap();
+        let is_dense = matches!(source.columns.gather(&[0])[..], [Column::Dense(_)]);
+        assert_eq!(is_dense, full, "{part}");
+        for memory in [1 << 30, 1] {
+            // Chunks of a few kilobytes make many parts.
+            let options = Conversion { memory, shards: None };
+            let made = convert(&Reader::new().chunk(4096), &text, &store, &options, &mut |_| ()).unwrap();
+            assert_eq!(made.runs > 1, memory == 1, "{made:?}");
+            assert_eq!(Store::open(&store).unwrap().is_dense(), full);
+            let read = Dataset::read(&store).unwrap();
+            assert_eq!(columns_of(&read), columns_of(&source));
+            assert!(sums_of(&read) == sums_of(&source));
+            assert!(models_of(&read) == models_of(&source));
+        }
+    }
+}
+
 /// Runs beyond what can be read at once are merged in several passes.
 #[test]
 fn many_runs_are_merged_in_passes() {

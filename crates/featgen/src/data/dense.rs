@@ -15,17 +15,24 @@ use crate::kernels::{self, Number, Sums};
 
 /// A floating-point number that dense storage can hold: `f32` or `f64`.
 pub trait Float: Number + bytemuck::Pod {
+    /// Nothing.
+    const ZERO: Self;
+
     /// Many of them, whichever type they have.
     fn many(values: &[Self]) -> ValuesView<'_>;
 }
 
 impl Float for f32 {
+    const ZERO: Self = 0.0;
+
     fn many(values: &[Self]) -> ValuesView<'_> {
         ValuesView::F32(values)
     }
 }
 
 impl Float for f64 {
+    const ZERO: Self = 0.0;
+
     fn many(values: &[Self]) -> ValuesView<'_> {
         ValuesView::F64(values)
     }

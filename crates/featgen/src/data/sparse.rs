@@ -53,6 +53,15 @@ impl<'a> ValuesView<'a> {
         }
     }
 
+    /// `sum_i v[i] x[i]`, where there is a value for every row.
+    fn dot(&self, v: &[f64]) -> f64 {
+        match self {
+            Self::Ones => v.iter().sum(),
+            Self::F32(x) => kernels::dot(x, v),
+            Self::F64(x) => kernels::dot(x, v),
+        }
+    }
+
     /// The largest absolute value, infinite if a value is not a number, by all threads.
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
         match self {
@@ -123,6 +132,16 @@ impl Sparse {
             return Self::new(rows, dimension, ids, pointers, indices, values).expect("built by columns");
         }
         Self { rows, dimension, ids, pointers, indices, values }
+    }
+
+    /// The values of all columns.
+    pub(super) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The rows and the values of all columns.
+    pub(super) fn into_entries(self) -> (Vec<u32>, Values) {
+        (self.indices, self.values)
     }
 
     /// The same, borrowed.
@@ -277,6 +296,12 @@ impl<'a, R: RowNumber> SparseView<'a, R> {
         self.values
     }
 
+    /// The values of a column whose entries are there, if there is one for every row. Such a column is summed as a dense one is: its row
+    /// numbers tell nothing. (Where all are 1, there are only row numbers.)
+    fn full(&self, at: &Range<usize>) -> Option<ValuesView<'a>> {
+        (at.len() == self.rows && self.values != ValuesView::Ones).then(|| self.values.part(at.clone()))
+    }
+
     /// Where the entries of a column are.
     pub(super) fn range(&self, position: usize) -> Range<usize> {
         self.pointers[position] as usize..self.pointers[position + 1] as usize
@@ -328,6 +353,10 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
         for (out, position) in out.iter_mut().zip(range) {
             let at = self.range(position);
             let rows = &self.indices[at.clone()];
+            if let Some(x) = self.full(&at) {
+                *out = x.dot(v);
+                continue;
+            }
             *out = match self.values {
                 ValuesView::Ones => kernels::sum_at(rows, v),
                 ValuesView::F32(x) => kernels::dot_sparse(rows, &x[at], v),
@@ -348,6 +377,11 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
         for (j, position) in range.enumerate() {
             let at = self.range(position);
             let rows = &self.indices[at.clone()];
+            if let Some(x) = self.full(&at) {
+                let sums = v.by_output().chunks_exact(self.rows).map(|v| x.dot(v));
+                out.iter_mut().skip(j).step_by(width).zip(sums).for_each(|(out, sum)| *out = sum);
+                continue;
+            }
             // A column stays in the nearest cache until all outputs have used it.
             for (v, out) in v.tiles().zip(out.chunks_mut(width * TOGETHER)) {
                 let sums = match self.values {
@@ -364,18 +398,21 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
         let width = range.len();
         // Of one output, residual and curvature are in the same tiles.
         let tiles = both.tiles().next().filter(|_| out.len() == 3 * width);
-        let Some(both) = tiles else { return gain_dots_apart(self, range, both, out) };
+        let Some(tiles) = tiles else { return gain_dots_apart(self, range, both, out) };
+        let (v, d) = both.by_output().split_at(self.rows);
         for (j, position) in range.enumerate() {
             let at = self.range(position);
             let rows = &self.indices[at.clone()];
             let sums = match self.values {
+                ValuesView::F32(x) if at.len() == self.rows => kernels::dots_and_square(&x[at], v, d),
+                ValuesView::F64(x) if at.len() == self.rows => kernels::dots_and_square(&x[at], v, d),
                 // The squares are those values.
                 ValuesView::Ones => {
-                    let [v, d, ..] = kernels::sum_tiles(rows, both);
+                    let [v, d, ..] = kernels::sum_tiles(rows, tiles);
                     [v, d, d]
                 }
-                ValuesView::F32(x) => kernels::gain_tiles(rows, &x[at], both),
-                ValuesView::F64(x) => kernels::gain_tiles(rows, &x[at], both),
+                ValuesView::F32(x) => kernels::gain_tiles(rows, &x[at], tiles),
+                ValuesView::F64(x) => kernels::gain_tiles(rows, &x[at], tiles),
             };
             (0..3).for_each(|s| out[s * width + j] = sums[s]);
         }
@@ -384,7 +421,11 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
     fn visit(&self, range: Range<usize>, each: &mut dyn FnMut(usize, ColumnView<'_>)) {
         for position in range {
             let at = self.range(position);
-            each(position, ColumnView::sparse(&self.indices[at.clone()], self.values.part(at)));
+            let column = match self.full(&at) {
+                Some(values) => ColumnView::dense(values),
+                None => ColumnView::sparse(&self.indices[at.clone()], self.values.part(at)),
+            };
+            each(position, column);
         }
     }
 

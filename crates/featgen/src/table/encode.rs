@@ -30,7 +30,7 @@ impl Inputs {
     pub fn boxed(self) -> Box<dyn Columns> {
         match self {
             Self::Dense(dense) => Box::new(dense),
-            Self::Sparse(sparse) => Box::new(sparse),
+            Self::Sparse(sparse) => sparse.lighter(),
         }
     }
 }

@@ -356,7 +356,7 @@ impl Reader {
         let options = self.svmlight_options(labelled, named)?;
         let (columns, labels) = self.context.run(|| svmlight::read(source, options))??;
         let names = Some(self.checked_names(given, columns.dimension())?);
-        Ok(Table::of(Box::new(columns), labels, names))
+        Ok(Table::of(columns.lighter(), labels, names))
     }
 
     fn svmlight_options(&self, labelled: bool, dimension: u64) -> Result<svmlight::Options> {

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::filled::lighter;
 use super::format::{Kind, row_width};
 use super::runs::Runs;
 use super::write::{Plan, Share, StoreWriter};
@@ -210,6 +211,7 @@ impl<'a> Gathered<'a> {
             (None, Some(runs)) => Box::new(runs.few_enough(options.memory)?),
             (None, None) => return Err(Error::Data("no instances".into())),
         };
+        let source = lighter(source, [rows, dimension])?;
         write(file, source, [rows, dimension], options, known, progress)
     }
 }

@@ -4,6 +4,7 @@
 //! index says, and whatever pages the system likes to keep.
 
 mod convert;
+mod filled;
 mod format;
 mod parts;
 mod runs;

@@ -60,7 +60,7 @@ impl Matrix {
                 let (repeats, dimension) = (self.repeats(), self.dimension());
                 let mut builder = Builder::of_rows(self.rows());
                 self.parse(wanted, |parts| with_entries(parts, |some| builder.scatter(some, dimension)))?;
-                Ok(Box::new(builder.gather(dimension).map_err(|found| repeats.error(found))?))
+                Ok(builder.gather(dimension).map_err(|found| repeats.error(found))?.lighter())
             }
         }
     }
