@@ -87,6 +87,7 @@ def convert(
     names: str | PathLike[str] | None = None,
     transpose: bool = False,
     memory: int = 2**30,
+    copy: bool = True,
 ) -> Store:
     """Turn a file into a store, in bounded memory, as ``featgen convert`` does.
 
@@ -107,6 +108,9 @@ def convert(
         Whether the columns of a ``.mtx`` are samples and its rows features, as in files of 10x Genomics.
     memory : int, default=2**30
         Bytes that data may take meanwhile.
+    copy : bool, default=True
+        Whether large dense columns are also kept in one byte a value, from which most scores are computed: a quarter more
+        room on disk (an eighth with 64-bit floats), and several times faster training.
 
     Returns
     -------
@@ -129,7 +133,8 @@ def convert(
     array([1, 0, 1, 0])
     """
     bytes_at_once = given("memory", integer("memory", memory))
-    _featgen.convert(data, store, label, labels, names, truth("transpose", transpose), bytes_at_once)
+    transposed, copied = truth("transpose", transpose), truth("copy", copy)
+    _featgen.convert(data, store, label, labels, names, transposed, bytes_at_once, copied)
     return Store(store)
 
 

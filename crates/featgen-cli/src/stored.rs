@@ -22,6 +22,7 @@ struct Report {
     values: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     row_bytes: Option<usize>,
+    copy: bool,
     shards: usize,
     bytes: u64,
     classes: Vec<Class>,
@@ -38,7 +39,7 @@ struct Class {
 pub(crate) fn show(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let store = Store::open(path)?;
     let (dense, shards) = (store.is_dense(), store.shards());
-    let (values, row_bytes) = (store.kept_as(), store.row_bytes());
+    let (values, row_bytes, copy) = (store.kept_as(), store.row_bytes(), store.has_copy());
     let data = store.into_dataset(&path.display().to_string())?;
     let mut counts = vec![0u64; data.labels.classes().len()];
     data.labels.codes().iter().for_each(|&code| counts[code as usize] += 1);
@@ -53,6 +54,7 @@ pub(crate) fn show(path: &Path, as_json: bool) -> anyhow::Result<()> {
         dense,
         values,
         row_bytes,
+        copy,
         shards,
         bytes: path.metadata().map_or(0, |file| file.len()),
         classes: classes.collect(),
@@ -92,6 +94,7 @@ impl Report {
         };
         let kept = format!("{}, {} bytes{also}", plural(self.shards, "shard"), count(self.bytes));
         let rows = self.row_bytes.map_or(String::new(), |bytes| format!(", row numbers take {bytes} bytes"));
-        summary::line(out, style, "file", &format!("{kept}; values are {}{rows}", self.values))
+        let copy = if self.copy { ", and are there in one byte each as well" } else { "" };
+        summary::line(out, style, "file", &format!("{kept}; values are {}{copy}{rows}", self.values))
     }
 }

@@ -277,7 +277,7 @@ fn write(
     match files.format {
         SynthFormat::Svm => data.write_svmlight(&paths[0])?,
         SynthFormat::Store => {
-            let options = Conversion { memory: 1 << 28, shards: None };
+            let options = Conversion { memory: 1 << 28, ..Conversion::default() };
             data.write_store(&paths[0], &options, &mut |step| convert::show(progress, step)).map(drop)?;
         }
         SynthFormat::Npy | SynthFormat::Auto => {

@@ -214,7 +214,8 @@ fn the_page_describes_every_key_of_stores() {
     let folder = folder.path();
     table(folder);
     let mut stores = Vec::new();
-    for arguments in ["data.svm", "data.csv --label y"] {
+    std::fs::write(folder.join("sparse.svm"), "1 1:0.5 7:2\n-1 2:1.5\n1 3:1\n-1 4:1\n").unwrap();
+    for arguments in ["data.svm", "data.csv --label y", "sparse.svm"] {
         let (data, options) = arguments.split_once(' ').unwrap_or((arguments, ""));
         run(folder, &format!("convert {data} data.store {options} -q"));
         let report = run(folder, "inspect data.store --json");

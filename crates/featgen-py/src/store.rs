@@ -104,6 +104,7 @@ pub(crate) fn convert(
     names: Option<PathBuf>,
     transpose: bool,
     memory: u64,
+    copy: bool,
 ) -> PyResult<(u64, u64, u64)> {
     let mut reader = Reader::new().transpose(transpose);
     if let Some(column) = label {
@@ -115,7 +116,7 @@ pub(crate) fn convert(
     if let Some(file) = names {
         reader = reader.names_file(file);
     }
-    let options = Conversion { memory, shards: None };
+    let options = Conversion { memory, copy, ..Conversion::default() };
     let made = py.detach(|| data::store::convert(&reader, &data, &store, &options, &mut |_| ()));
     made.map(|made| (made.rows, made.dimension, made.nonzeros)).map_err(raise)
 }
@@ -130,7 +131,7 @@ pub(crate) struct Maker {
 impl Maker {
     #[new]
     fn new(path: PathBuf, memory: u64) -> PyResult<Self> {
-        let options = Conversion { memory, shards: None };
+        let options = Conversion { memory, ..Conversion::default() };
         Ok(Self { builder: Some(StoreBuilder::create(path, options).map_err(raise)?) })
     }
 

@@ -505,7 +505,7 @@ fn the_fingerprint_is_of_values_not_of_storage() {
         assert_eq!(pool.install(|| print(&*read.columns)), expected);
     }
     let store = folder.path().join("data.store");
-    let conversion = Conversion { memory: 1 << 20, shards: Some(3) };
+    let conversion = Conversion { memory: 1 << 20, shards: Some(3), ..Conversion::default() };
     convert(&Reader::new(), &text, &store, &conversion, &mut |_| ()).unwrap();
     assert_eq!(print(&*Dataset::read(&store).unwrap().columns), expected);
     let mut other = x.clone();

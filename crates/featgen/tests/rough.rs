@@ -106,10 +106,10 @@ fn values(kind: Kind, rng: &mut ChaCha8Rng) -> Vec<f32> {
     values
 }
 
-fn store_of(values: &[f32]) -> Store {
+fn store_of(values: &[f32], copy: bool) -> Store {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.store");
-    let options = Conversion { memory: 1 << 28, shards: Some(3) };
+    let options = Conversion { memory: 1 << 28, shards: Some(3), copy };
     let mut builder = StoreBuilder::create(&path, options).unwrap();
     builder.dense_rows(&Dense::new(values, ROWS, COLUMNS, Layout::ColumnMajor).unwrap()).unwrap();
     builder.finish(&Labels::default(), &Names::default()).unwrap();
@@ -202,7 +202,8 @@ fn of_dense_columns() {
                 &ALL[..1],
                 "64 bits",
             );
-            same_answers(&store_of(&narrow), &ALL[1..2], "a store");
+            same_answers(&store_of(&narrow, false), &ALL[1..2], "a store");
+            same_answers(&store_of(&narrow, true), &ALL[1..2], "a store with a copy");
             let some = Except::new(&by_columns, [0, 5, 6, 1000]);
             same_answers(&some, &ALL[1..2], "without some");
         }
@@ -242,6 +243,19 @@ fn copies_have_limits() {
     assert!(!asked(&columns, columns.rough_bytes() - 1), "no room");
     assert!(columns.rough_bytes() < (4 * ROWS * COLUMNS) as u64 * 2 / 5);
     assert!(asked(&columns, columns.rough_bytes()));
+}
+
+/// A store that has a copy needs no other, and no memory for it; it knows the largest value without a look at the others.
+#[test]
+fn copies_of_stores_are_there_from_the_start() {
+    let mut values = vec![1f32; ROWS * COLUMNS];
+    values[ROWS * 20_000 + 3] = -9.5;
+    let [with, without] = [true, false].map(|copy| store_of(&values, copy));
+    assert!(with.has_rough(0) && with.rough_bytes() == 0);
+    assert!(!without.has_rough(u64::MAX) && without.rough_bytes() > 0);
+    assert_eq!([&with, &without].map(|store| store.largest(&|| Ok(())).unwrap()), [9.5; 2]);
+    values[7] = f32::NAN;
+    assert_eq!(store_of(&values, true).largest(&|| Ok(())).unwrap(), f64::INFINITY);
 }
 
 /// What is wrong with values is said in the same words.

@@ -32,7 +32,8 @@ fn svmlight(rows: usize, seed: u64, value: impl Fn(&mut ChaCha8Rng) -> String) -
 }
 
 fn converted(text: &Path, store: &Path, memory: u64, shards: Option<usize>) -> Converted {
-    convert(&Reader::new(), text, store, &Conversion { memory, shards }, &mut |_| ()).unwrap()
+    convert(&Reader::new(), text, store, &Conversion { memory, shards, ..Conversion::default() }, &mut |_| ())
+        .unwrap()
 }
 
 fn columns_of(data: &Dataset) -> Vec<(u64, Column)> {
@@ -158,7 +159,7 @@ fn a_store_of_rows_differs_from_its_source_in_last_digits_only() {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 * a.abs().max(b.abs());
     for (name, reader, same_bits) in sources {
         let source = reader.read(file(name)).unwrap();
-        let conversion = Conversion { memory: 1 << 30, shards: None };
+        let conversion = Conversion { memory: 1 << 30, ..Conversion::default() };
         convert(&reader, &file(name), &file("data.store"), &conversion, &mut |_| ()).unwrap();
         let store = Dataset::read(file("data.store")).unwrap();
         let (of_source, of_store) = (fitted(&source), fitted(&store));
@@ -208,7 +209,7 @@ fn text_that_is_mostly_full_is_dense() {
     let mut random = ChaCha8Rng::seed_from_u64(8);
     for (part, full) in [(1.0, true), (0.7, true), (0.3, false)] {
         let mut written = String::new();
-        for i in 0..300 {
+        for i in 0..900 {
             written += ["-1", "+1"][i % 2];
             // The third never occurs, and neither does what names would say of others.
             for id in (1..=40).filter(|&id| id != 3) {
@@ -224,7 +225,7 @@ fn text_that_is_mostly_full_is_dense() {
         assert_eq!(is_dense, full, "{part}");
         for memory in [1 << 30, 1] {
             // Chunks of a few kilobytes make many parts.
-            let options = Conversion { memory, shards: None };
+            let options = Conversion { memory, ..Conversion::default() };
             let made = convert(&Reader::new().chunk(4096), &text, &store, &options, &mut |_| ()).unwrap();
             assert_eq!(made.runs > 1, memory == 1, "{made:?}");
             assert_eq!(Store::open(&store).unwrap().is_dense(), full);
@@ -245,7 +246,9 @@ fn many_runs_are_merged_in_passes() {
     std::fs::write(&text, svmlight(9000, 5, wide)).unwrap();
     // Chunks of a few kilobytes make many parts.
     let reader = Reader::new().chunk(4096);
-    let made = convert(&reader, &text, &store, &Conversion { memory: 1, shards: None }, &mut |_| ()).unwrap();
+    let made =
+        convert(&reader, &text, &store, &Conversion { memory: 1, ..Conversion::default() }, &mut |_| ())
+            .unwrap();
     assert!(made.runs > 8, "{made:?}");
     let (source, read) = (Dataset::read(&text).unwrap(), Dataset::read(&store).unwrap());
     assert_eq!(columns_of(&read), columns_of(&source));
@@ -298,7 +301,14 @@ fn dense_data_convert_too() {
         };
         let source = reader.read(&path).unwrap();
         for (memory, shards) in [(1 << 30, None), (1 << 30, Some(7)), (1, Some(3))] {
-            convert(&reader, &path, &store, &Conversion { memory, shards }, &mut |_| ()).unwrap();
+            convert(
+                &reader,
+                &path,
+                &store,
+                &Conversion { memory, shards, ..Conversion::default() },
+                &mut |_| (),
+            )
+            .unwrap();
             let read = Dataset::read(&store).unwrap();
             assert_eq!(columns_of(&read), columns_of(&source));
             assert_eq!(read.labels, source.labels);
@@ -338,7 +348,7 @@ fn parts_of_a_store_have_its_columns_and_read_no_others() {
     converted(&text, &sparse, 1 << 20, Some(5));
     let array = &dense_files(folder.path())[1];
     let reader = Reader::new().labels_file(folder.path().join("labels.txt"));
-    let conversion = Conversion { memory: 1 << 20, shards: Some(7) };
+    let conversion = Conversion { memory: 1 << 20, shards: Some(7), ..Conversion::default() };
     convert(&reader, array, &dense, &conversion, &mut |_| ()).unwrap();
     for path in [sparse, dense] {
         let whole = Dataset::read(&path).unwrap();

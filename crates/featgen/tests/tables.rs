@@ -275,7 +275,7 @@ fn every_way_to_a_table_leads_to_the_same_model() {
     same(&read_with(&reader, &text.replace('\n', "\r\n")).unwrap(), "other line ends");
     for (memory, name) in [(1 << 30, "one part"), (1 << 18, "many parts")] {
         let store = folder.path().join(format!("{name}.store"));
-        let options = Conversion { memory, shards: None };
+        let options = Conversion { memory, ..Conversion::default() };
         let made = convert(&reader, &csv, &store, &options, &mut |_| ()).unwrap();
         assert_eq!((made.runs > 0, made.notes.len()), (memory < 1 << 20, 1), "{name}");
         same(&Reader::new().read(&store).unwrap(), name);
@@ -440,8 +440,14 @@ mod typed {
             assert_eq!(model(&given).to_json(), first);
 
             let store = folder.path().join("parquet.store");
-            convert(&reader, &path, &store, &Conversion { memory: 1 << 18, shards: None }, &mut |_| ())
-                .unwrap();
+            convert(
+                &reader,
+                &path,
+                &store,
+                &Conversion { memory: 1 << 18, ..Conversion::default() },
+                &mut |_| (),
+            )
+            .unwrap();
             assert_eq!(model(&Reader::new().read(&store).unwrap()).to_json(), first);
         }
     }

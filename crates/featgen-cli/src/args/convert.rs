@@ -52,6 +52,11 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "N")]
     shards: Option<usize>,
 
+    /// Do not keep large dense columns in one byte a value as well, from which most scores are computed: that takes a quarter more room
+    /// on disk (an eighth with 64-bit floats), and makes training several times faster, above all with less memory than data
+    #[arg(long)]
+    no_copy: bool,
+
     /// Keep data that have no labels
     #[arg(long, help_heading = "Input")]
     unlabelled: bool,
@@ -75,7 +80,7 @@ impl ConvertArgs {
     }
 
     pub(crate) fn conversion(&self) -> Conversion {
-        Conversion { memory: self.memory.0, shards: self.shards }
+        Conversion { memory: self.memory.0, shards: self.shards, copy: !self.no_copy }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -58,6 +58,20 @@ impl Mapped {
         map[..bytes.len()].copy_from_slice(bytes);
         Ok(Self { map: map.make_read_only()?, of_file: false, slot: None })
     }
+
+    /// Has the system fetch a part that will be read soon, without waiting for it. Without this, it reads as much around each page as it
+    /// thinks right, one place at a time.
+    #[cfg(unix)]
+    pub(crate) fn will_read(&self, bytes: Range<u64>) {
+        if self.of_file {
+            let length = (bytes.end - bytes.start) as usize;
+            // No more than advice.
+            let _ = self.map.advise_range(memmap2::Advice::WillNeed, bytes.start as usize, length);
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn will_read(&self, _bytes: Range<u64>) {}
 
     /// Gives the pages of a file back to the system, which keeps them as long as it has room. Until they are read again they do not count as
     /// memory of this process.

@@ -171,6 +171,9 @@ pub trait Columns: Send + Sync {
         Outputs::bytes(self.rows(), outputs)
     }
 
+    /// Says that these columns will be read soon, whoever is in between: where they are on disk, it is time to fetch them.
+    fn will_read(&self, _range: Range<usize>) {}
+
     /// Lets the system take back what it mapped of files, until it is read again. Without files there is nothing to give.
     fn let_go(&self) {}
 

@@ -141,6 +141,10 @@ impl Columns for Part {
         self.columns.laid_bytes(outputs)
     }
 
+    fn will_read(&self, range: Range<usize>) {
+        self.columns.will_read(self.inner(range));
+    }
+
     fn let_go(&self) {
         self.columns.let_go();
     }

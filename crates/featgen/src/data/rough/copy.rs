@@ -21,14 +21,29 @@ pub(crate) struct Copied {
 
 /// Bytes u that stand for the values of columns: `low + step * u`.
 struct Bytes {
-    /// Column after column; each begins anew, and is filled up with 0.
-    bytes: Vec<[u8; LANES]>,
-    columns: Vec<Facts>,
+    bytes: Vec<Chunk>,
+    columns: Vec<FactNumbers>,
 }
+
+/// The bytes of so many values of a column.
+pub(crate) type Chunk = [u8; LANES];
+
+/// The same, wherever they are.
+#[derive(Clone, Copy)]
+pub(crate) struct BytesView<'a> {
+    /// Chunks of a column.
+    stride: usize,
+    /// Column after column; each begins anew, and is filled up with 0.
+    bytes: &'a [Chunk],
+    columns: &'a [FactNumbers],
+}
+
+/// [`Facts`] as they are kept.
+pub(crate) type FactNumbers = [f64; 5];
 
 /// What the bytes of a column stand for, and how well.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     low: f64,
     step: f64,
     /// The length of the vector of what the bytes do not tell; not a number if they tell nothing.
@@ -75,27 +90,21 @@ impl Copied {
         let (rows, len) = (columns.rows(), columns.len() as u64);
         let full = columns.nonzeros() == (rows as u64).saturating_mul(len);
         let each = if columns.is_narrow() { 4 } else { 8 };
-        let large = columns.nonzeros().saturating_mul(each) > SMALL;
         // Of data by rows, the columns that need an exact look would cost as much as all.
         let apart = columns.by_blocks().is_none() && columns.bytes_by_rows() == 0;
-        let fits = full && large && apart && ROWS.contains(&rows);
-        if fits { len * (rows.next_multiple_of(LANES) + size_of::<Facts>()) as u64 } else { 0 }
+        let fits = full && apart && Self::is_of_use(rows, len, each);
+        if fits { len * (rows.next_multiple_of(LANES) + size_of::<FactNumbers>()) as u64 } else { 0 }
+    }
+
+    /// Whether a copy of so many full columns, with so many bytes a value, makes scores faster.
+    pub(crate) fn is_of_use(rows: usize, columns: u64, each: u64) -> bool {
+        (rows as u64 * each).saturating_mul(columns) > SMALL && ROWS.contains(&rows)
     }
 
     /// See [`Columns::rough_dots`]; false, and nothing done, if there is no copy.
     pub(crate) fn dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) -> bool {
         let Some(copy) = self.copy.get().and_then(Option::as_ref) else { return false };
-        let (sums, errors) = out.split_at_mut(out.len() / 2);
-        let vectors = v.rounded(|v| Rounded::new(v, v.len(), |row| row));
-        let width = range.len();
-        for first in range.clone().step_by(TOGETHER) {
-            let some = first..range.end.min(first + TOGETHER);
-            let at = some.start - range.start..some.end - range.start;
-            let each = vectors.iter().zip(sums.chunks_mut(width).zip(errors.chunks_mut(width)));
-            for (v, (sums, errors)) in each {
-                copy.dots(some.clone(), v, &mut sums[at.clone()], &mut errors[at.clone()]);
-            }
-        }
+        copy.view().rough_dots(range, v, out);
         true
     }
 }
@@ -104,26 +113,70 @@ impl Bytes {
     /// Of full columns. Reads them once.
     fn of(columns: &dyn Columns) -> Self {
         let (stride, len) = (columns.rows().div_ceil(LANES), columns.len());
-        let mut copy = Self { bytes: vec![[0; LANES]; stride * len], columns: vec![Facts::default(); len] };
+        let mut copy =
+            Self { bytes: vec![[0; LANES]; stride * len], columns: vec![FactNumbers::default(); len] };
         let parts = copy.bytes.par_chunks_mut(stride * TOGETHER).zip(copy.columns.par_chunks_mut(TOGETHER));
         parts.enumerate().for_each(|(k, (bytes, facts))| {
             let first = k * TOGETHER;
             let (mut bytes, mut facts) = (bytes.chunks_exact_mut(stride), facts.iter_mut());
             columns.visit(first..first + facts.len(), &mut |_, column| {
                 let (Some(bytes), Some(facts)) = (bytes.next(), facts.next()) else { return };
-                *facts = match column.full() {
+                let made = match column.full() {
                     Some(ValuesView::F32(x)) => Facts::copy(x, bytes.as_flattened_mut()),
                     Some(ValuesView::F64(x)) => Facts::copy(x, bytes.as_flattened_mut()),
                     _ => Facts::NONE,
                 };
+                *facts = made.into();
             });
         });
         copy
     }
 
-    fn column(&self, position: usize) -> &[[u8; LANES]] {
+    fn view(&self) -> BytesView<'_> {
         let stride = self.bytes.len() / self.columns.len();
-        &self.bytes[position * stride..(position + 1) * stride]
+        BytesView { stride, bytes: &self.bytes, columns: &self.columns }
+    }
+}
+
+impl<'a> BytesView<'a> {
+    /// Of columns of so many rows. Nothing if bytes and facts are not those of the same columns.
+    pub(crate) fn new(rows: usize, bytes: &'a [Chunk], columns: &'a [FactNumbers]) -> Option<Self> {
+        let stride = rows.div_ceil(LANES);
+        let fits = bytes.len() == stride.checked_mul(columns.len())?;
+        fits.then_some(Self { stride, bytes, columns })
+    }
+
+    /// Whether bytes could say of the columns what they are said to.
+    pub(crate) fn may_be(&self) -> bool {
+        self.facts().all(|facts| facts.may_be())
+    }
+
+    /// The largest absolute value, infinite if a value is not a number.
+    pub(crate) fn largest(&self) -> f64 {
+        self.facts().fold(0.0, |most, facts| facts.largest.max(most))
+    }
+
+    /// See [`Columns::rough_dots`].
+    pub(crate) fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
+        let (sums, errors) = out.split_at_mut(out.len() / 2);
+        let vectors = v.rounded(|v| Rounded::new(v, v.len(), |row| row));
+        let width = range.len();
+        for first in range.clone().step_by(TOGETHER) {
+            let some = first..range.end.min(first + TOGETHER);
+            let at = some.start - range.start..some.end - range.start;
+            let each = vectors.iter().zip(sums.chunks_mut(width).zip(errors.chunks_mut(width)));
+            for (v, (sums, errors)) in each {
+                self.dots(some.clone(), v, &mut sums[at.clone()], &mut errors[at.clone()]);
+            }
+        }
+    }
+
+    fn facts(&self) -> impl Iterator<Item = Facts> {
+        self.columns.iter().copied().map(Facts::from)
+    }
+
+    fn column(&self, position: usize) -> &'a [Chunk] {
+        &self.bytes[position * self.stride..(position + 1) * self.stride]
     }
 
     fn dots(&self, range: Range<usize>, v: &Rounded, sums: &mut [f64], errors: &mut [f64]) {
@@ -134,9 +187,21 @@ impl Bytes {
             add_bytes(four, &v.digits, &mut whole);
             let each = sums[k..].iter_mut().zip(&mut errors[k..]).zip(&self.columns[first..]);
             for (((sum, error), facts), whole) in each.zip(whole) {
-                (*sum, *error) = facts.dot(v, whole);
+                (*sum, *error) = Facts::from(*facts).dot(v, whole);
             }
         }
+    }
+}
+
+impl From<FactNumbers> for Facts {
+    fn from([low, step, unknown, spread, largest]: FactNumbers) -> Self {
+        Self { low, step, unknown, spread, largest }
+    }
+}
+
+impl From<Facts> for FactNumbers {
+    fn from(Facts { low, step, unknown, spread, largest }: Facts) -> Self {
+        [low, step, unknown, spread, largest]
     }
 }
 
@@ -145,19 +210,28 @@ impl Facts {
     const NONE: Self = Self { low: 0.0, step: 0.0, unknown: f64::NAN, spread: 0.0, largest: 0.0 };
 
     /// Fills the bytes of a column.
-    pub(super) fn copy<T: Number>(x: &[T], bytes: &mut [u8]) -> Self {
+    pub(crate) fn copy<T: Number>(x: &[T], bytes: &mut [u8]) -> Self {
         let largest = kernels::largest(x);
         let [low, high] = ends(x);
         let step = (high - low) / 255.0;
         // Values that are not numbers, and those so large or so near each other that steps cannot be computed with.
         let sound = largest.is_finite() && step.is_finite() && (step > 1e-280 || high == low);
         if !sound {
-            return Self::NONE;
+            return Self { largest, ..Self::NONE };
         }
         let up = if step > 0.0 { 1.0 / step } else { 0.0 };
         let [unknown, spread] = fill(x, low, up, bytes);
         let unknown = (unknown.sqrt() + 1e-12 * (x.len() as f64).sqrt()) * step * SLACK;
         Self { low, step, unknown, spread: spread.sqrt() * step * SLACK, largest }
+    }
+
+    /// Whether bytes could say this of a column.
+    fn may_be(&self) -> bool {
+        let Self { low, step, unknown, spread, largest } = *self;
+        let nothing = unknown.is_nan();
+        nothing
+            || (low.is_finite()
+                && [step, unknown, spread, largest].iter().all(|x| x.is_finite() && *x >= 0.0))
     }
 
     /// About the sum of the column with a vector, given what its bytes add up to, and how far that may be off.
@@ -221,4 +295,26 @@ fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy that somebody else has written is taken for one only if it could be.
+    #[test]
+    fn copies_that_cannot_be_are_refused() {
+        let (rows, x) = (40, [[1.5f32; 20], [-3.0; 20]].concat());
+        let mut bytes = [Chunk::default(); 2];
+        let facts = FactNumbers::from(Facts::copy(&x, bytes.as_flattened_mut()));
+        assert!(BytesView::new(rows, &bytes, &[facts]).unwrap().may_be());
+        assert!(BytesView::new(rows, &bytes[..1], &[facts]).is_none());
+        assert!(BytesView::new(rows, &bytes, &[facts, facts]).is_none());
+        assert!(BytesView::new(rows + 30, &bytes, &[facts]).is_none());
+        for (place, wrong) in [(0, f64::INFINITY), (1, -1.0), (2, f64::INFINITY), (3, f64::NAN), (4, -0.5)] {
+            let mut facts = facts;
+            facts[place] = wrong;
+            assert!(!BytesView::new(rows, &bytes, &[facts]).unwrap().may_be(), "{place}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ mod copy;
 mod kernels;
 mod many;
 
-pub(crate) use copy::Copied;
+pub(crate) use copy::{BytesView, Chunk, Copied, FactNumbers, Facts};
 pub(super) use kernels::{CodeDigits, LANES, PER_BYTE, Sums, Table, add_codes, add_gain_codes};
 use kernels::{Digits, add_bytes};
 pub(crate) use many::{ByteColumns, COLUMNS};

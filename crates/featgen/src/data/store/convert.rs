@@ -14,6 +14,7 @@ use super::format::{Kind, row_width};
 use super::runs::Runs;
 use super::write::{Plan, Share, StoreWriter};
 use crate::data::read::{Part, Reader, Repeats};
+use crate::data::rough::Copied;
 use crate::data::width::Width;
 use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView};
 use crate::error::{Error, Reason, Result};
@@ -36,11 +37,14 @@ pub struct Conversion {
     pub memory: u64,
     /// The number of shards; by default as many as make them 64 MiB each.
     pub shards: Option<usize>,
+    /// Whether large dense columns are also kept in one byte a value, from which most scores are computed: a quarter more on disk, or
+    /// an eighth, and searches read that much only.
+    pub copy: bool,
 }
 
 impl Default for Conversion {
     fn default() -> Self {
-        Self { memory: 1 << 30, shards: None }
+        Self { memory: 1 << 30, shards: None, copy: true }
     }
 }
 
@@ -231,7 +235,9 @@ pub(super) fn write(
     let shares = shares(&mut *source, values, sparse.then_some(row_width), options.shards)?;
     let all: u64 = shares.iter().map(|share| share.columns).sum();
     let (nonzeros, shards) = (shares.iter().map(|share| share.values).sum(), shares.len());
-    let mut writer = StoreWriter::new(file, Plan { rows, dimension, values, row_width, sparse, shares })?;
+    let copied = options.copy && !sparse && Copied::is_of_use(rows as usize, all, values.size());
+    let plan = Plan { rows, dimension, values, row_width, sparse, copied, shares };
+    let mut writer = StoreWriter::new(file, plan)?;
     let (mut columns, mut entries) = (0, 0);
     source.columns(values, &mut |step| match step {
         Step::Column(id, length) => {

@@ -71,6 +71,16 @@ pub(super) struct Shard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sparse: Option<SparseSections>,
     pub(super) values: Section,
+    /// Where columns are dense: perhaps a copy of them in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) copy: Option<CopySections>,
+}
+
+/// A copy of full columns in one byte a value, from which scores are computed roughly: the bytes, and what those of each column tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CopySections {
+    pub(super) bytes: Section,
+    pub(super) facts: Section,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,10 +91,15 @@ pub(super) struct SparseSections {
 }
 
 impl Shard {
-    /// All its arrays.
+    /// Its arrays, but for the copy.
     pub(super) fn sections(&self) -> impl Iterator<Item = Section> {
         let sparse = self.sparse.into_iter().flat_map(|s| [s.ids, s.pointers, s.rows]);
         sparse.chain([self.values])
+    }
+
+    /// The arrays of its copy.
+    pub(super) fn copied(&self) -> impl Iterator<Item = Section> {
+        self.copy.into_iter().flat_map(|copy| [copy.bytes, copy.facts])
     }
 }
 
@@ -119,7 +134,8 @@ pub(super) struct Index {
 impl Index {
     /// All arrays of the file, in no particular order.
     fn sections(&self) -> impl Iterator<Item = Section> + '_ {
-        self.shards.iter().flat_map(Shard::sections).chain(self.others())
+        let columns = self.shards.iter().flat_map(|shard| shard.sections().chain(shard.copied()));
+        columns.chain(self.others())
     }
 
     /// All but those of shards.

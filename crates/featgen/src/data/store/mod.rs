@@ -25,7 +25,7 @@ use self::format::{Index, Kind, Section, Shard, SparseSections};
 pub use self::parts::StoreBuilder;
 use super::mapped::Mapped;
 use super::pieces::Pieces;
-use super::rough::Copied;
+use super::rough::{BytesView, Copied, FactNumbers};
 use super::width::Width;
 use super::{
     Column, ColumnView, Columns, Dataset, Dense, GoOn, Labels, Layout, Names, Outputs, SparseView,
@@ -57,7 +57,9 @@ pub struct Store {
     starts: Vec<usize>,
     /// The id of each sparse shard's first column.
     first_ids: Vec<u64>,
-    /// A copy of dense columns, for rough sums.
+    /// Whether there is a copy of dense columns in bytes, for rough sums.
+    has_copy: bool,
+    /// Or one that is made.
     copied: Copied,
 }
 
@@ -101,11 +103,13 @@ impl Store {
                 .and_then(|columns| starts[starts.len() - 1].checked_add(columns));
             starts.push(next.ok_or("too many columns")?);
         }
-        let mut store = Self { map, index, starts, first_ids: Vec::new(), copied: Copied::default() };
+        let (first_ids, copied) = (Vec::new(), Copied::default());
+        let mut store = Self { map, index, starts, first_ids, has_copy: false, copied };
         let extents = store.extents().ok_or_else(strange)?;
         store.first_ids = extents.iter().map(|ids| ids[0]).collect();
         let wanted = store.shards_with(&extents, ids);
         store.check_sums(&store.index.shards[wanted.clone()])?;
+        store.has_copy = store.check_copies(&wanted)?;
         store.check_shards(&extents, wanted)?;
         Ok(store)
     }
@@ -140,7 +144,12 @@ impl Store {
     /// Compares the arrays of these shards, and all that are not of columns, with their checksums.
     fn check_sums(&self, shards: &[Shard]) -> Result<(), String> {
         let others = self.index.others();
-        let sections: Vec<Section> = shards.iter().flat_map(Shard::sections).chain(others).collect();
+        self.check_sections(shards.iter().flat_map(Shard::sections).chain(others).collect())?;
+        // What is read last is most likely to stay in memory: the bytes that every search looks at.
+        self.check_sections(shards.iter().flat_map(Shard::copied).collect())
+    }
+
+    fn check_sections(&self, sections: Vec<Section>) -> Result<(), String> {
         let right = |section: &Section| {
             let extent = section.extent().expect("known to lie in the file");
             xxh3_64(&self.map[extent.start as usize..extent.end as usize]) == section.checksum
@@ -162,6 +171,26 @@ impl Store {
         let fits =
             extents.windows(2).all(|pair| pair[0][1] < pair[1][0]) && (!all || values == self.index.nonzeros);
         if fits { Ok(()) } else { Err(strange()) }
+    }
+
+    /// Whether these shards have copies in bytes; an error if such a copy cannot be one.
+    fn check_copies(&self, wanted: &Range<usize>) -> Result<bool, String> {
+        let copied = |s: usize| self.index.shards[s].copy.is_some();
+        if !wanted.clone().any(copied) {
+            return Ok(false);
+        }
+        let right =
+            self.is_dense() && wanted.clone().all(|s| self.copy_of(s).is_some_and(|copy| copy.may_be()));
+        if right { Ok(true) } else { Err(strange()) }
+    }
+
+    /// The copy of a shard's columns, unless there is none, or its arrays do not fit together.
+    fn copy_of(&self, s: usize) -> Option<BytesView<'_>> {
+        let shard = &self.index.shards[s];
+        let sections = shard.copy?;
+        let facts: &[FactNumbers] = self.array(&sections.facts)?;
+        (facts.len() as u64 == shard.columns).then_some(())?;
+        BytesView::new(usize::try_from(self.index.rows).ok()?, self.array(&sections.bytes)?, facts)
     }
 
     /// The positions of columns whose ids are in a range.
@@ -264,11 +293,16 @@ impl Store {
 
     /// Calls `f` with each shard that holds some of `range`, and the range of positions there.
     fn for_each_part(&self, range: Range<usize>, mut f: impl FnMut(&dyn Columns, Range<usize>)) {
+        self.for_each_shard(range, |s, part| self.with(s, |columns| f(columns, part)));
+    }
+
+    /// The same with its number.
+    fn for_each_shard(&self, range: Range<usize>, mut f: impl FnMut(usize, Range<usize>)) {
         let mut at = range.start;
         while at < range.end {
             let s = self.shard_of(at);
             let (start, end) = (self.starts[s], self.starts[s + 1].min(range.end));
-            self.with(s, |columns| f(columns, at - start..end - start));
+            f(s, at - start..end - start);
             at = end;
         }
     }
@@ -354,6 +388,11 @@ impl Store {
         }
     }
 
+    /// Whether dense columns are there in one byte a value as well.
+    pub fn has_copy(&self) -> bool {
+        self.has_copy
+    }
+
     /// How many bytes each row number takes; dense columns have none.
     pub fn row_bytes(&self) -> Option<usize> {
         (!self.is_dense()).then_some(self.index.row_bytes.bytes())
@@ -425,15 +464,21 @@ impl Columns for Store {
     }
 
     fn has_rough(&self, room: u64) -> bool {
-        self.is_dense() && self.copied.is_there(self, room)
+        self.has_copy || (self.is_dense() && self.copied.is_there(self, room))
     }
 
     fn rough_bytes(&self) -> u64 {
-        if self.is_dense() { Copied::most_bytes(self) } else { 0 }
+        if self.is_dense() && !self.has_copy { Copied::most_bytes(self) } else { 0 }
     }
 
     fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
-        if !self.copied.dots(range.clone(), v, out) {
+        if self.has_copy {
+            let mut pieces = Pieces::new(out, range.len());
+            self.for_each_shard(range, |s, part| {
+                let copy = self.copy_of(s).expect(CHECKED);
+                pieces.next(part, |part, out| copy.rough_dots(part, v, out));
+            });
+        } else if !self.copied.dots(range.clone(), v, out) {
             exact_as_rough(out, |sums| self.dots_with(range, v, sums));
         }
     }
@@ -456,6 +501,17 @@ impl Columns for Store {
         self.at(position, |columns, k| columns.filled(k))
     }
 
+    fn will_read(&self, range: Range<usize>) {
+        if !self.is_dense() {
+            return;
+        }
+        let column = self.index.rows * self.index.values.size();
+        self.for_each_shard(range, |s, part| {
+            let start = self.index.shards[s].values.offset;
+            self.map.will_read(start + part.start as u64 * column..start + part.end as u64 * column);
+        });
+    }
+
     fn let_go(&self) {
         self.map.let_go();
     }
@@ -469,7 +525,11 @@ impl Columns for Store {
     }
 
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
-        let shard = |s: usize| self.with(s, |columns| columns.largest(go_on));
+        let shard = |s: usize| match self.copy_of(s) {
+            // Known without a look at the values.
+            Some(copy) => Ok(copy.largest()),
+            None => self.with(s, |columns| columns.largest(go_on)),
+        };
         (0..self.shards()).map(shard).try_fold(0.0, |a, b| Ok(f64::max(a, b?)))
     }
 }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::format::{self, ALIGNMENT, Index, Kind, Section, Shard, SparseSections};
+use super::format::{self, ALIGNMENT, CopySections, Index, Kind, Section, Shard, SparseSections};
+use crate::data::rough::{Chunk, FactNumbers, Facts};
 use crate::data::width::Width;
 use crate::data::{Labels, Names};
 use crate::error::Result;
@@ -30,6 +31,8 @@ pub(super) struct Plan {
     pub(super) values: Kind,
     pub(super) row_width: Width,
     pub(super) sparse: bool,
+    /// Whether columns, which are dense then, are also written in bytes.
+    pub(super) copied: bool,
     pub(super) shares: Vec<Share>,
 }
 
@@ -47,8 +50,46 @@ struct Arrays {
     share: Share,
     sparse: Option<[Array; 3]>,
     values: Array,
+    copy: Option<Copy>,
     columns: u64,
     nonzeros: u64,
+}
+
+/// A copy of the shard's columns in bytes.
+struct Copy {
+    /// The bytes of the values of the column that was begun last.
+    column: Vec<u8>,
+    bytes: Array,
+    facts: Array,
+}
+
+impl Arrays {
+    /// The column that was begun last, if any was, is there.
+    fn end_column(&mut self, kind: Kind) -> io::Result<()> {
+        match &mut self.copy {
+            Some(copy) if !copy.column.is_empty() => copy.end_column(kind),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Copy {
+    /// Adds the bytes and the facts of a column.
+    fn end_column(&mut self, kind: Kind) -> io::Result<()> {
+        let rows = self.column.len() / kind.size() as usize;
+        let mut chunks = vec![Chunk::default(); rows.div_ceil(size_of::<Chunk>())];
+        let bytes = chunks.as_flattened_mut();
+        let facts = if kind == Kind::F64 {
+            let values = self.column.as_chunks().0.iter().map(|x| f64::from_le_bytes(*x));
+            Facts::copy(&values.collect::<Vec<f64>>(), bytes)
+        } else {
+            let values = self.column.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x));
+            Facts::copy(&values.collect::<Vec<f32>>(), bytes)
+        };
+        self.column.clear();
+        self.bytes.push(bytes)?;
+        self.facts.push(bytemuck::bytes_of(&FactNumbers::from(facts)))
+    }
 }
 
 impl StoreWriter {
@@ -71,6 +112,7 @@ impl StoreWriter {
             self.begin_shard()?;
         }
         let arrays = self.current.as_mut().expect("just begun");
+        arrays.end_column(self.plan.values)?;
         arrays.columns += 1;
         arrays.nonzeros += length;
         if let Some([ids, pointers, _]) = &mut arrays.sparse {
@@ -89,6 +131,9 @@ impl StoreWriter {
                     Width::Two => array.push(bytemuck::cast_slice(&narrowed(rows)))?,
                     Width::Four => array.push(rows)?,
                 }
+            }
+            if let Some(copy) = &mut arrays.copy {
+                copy.column.extend_from_slice(values);
             }
             arrays.values.push(values)
         };
@@ -111,7 +156,19 @@ impl StoreWriter {
             }
         };
         let values = array(self.plan.values.size() * share.values)?;
-        let mut arrays = Arrays { share, sparse, values, columns: 0, nonzeros: 0 };
+        let copy = match self.plan.copied {
+            false => None,
+            true => {
+                let chunks = self.plan.rows.div_ceil(size_of::<Chunk>() as u64);
+                let bytes = array(chunks * size_of::<Chunk>() as u64 * share.columns)?;
+                Some(Copy {
+                    column: Vec::new(),
+                    bytes,
+                    facts: array(size_of::<FactNumbers>() as u64 * share.columns)?,
+                })
+            }
+        };
+        let mut arrays = Arrays { share, sparse, values, copy, columns: 0, nonzeros: 0 };
         if let Some([_, pointers, _]) = &mut arrays.sparse {
             pointers.push(&0u64.to_le_bytes())?;
         }
@@ -120,16 +177,23 @@ impl StoreWriter {
     }
 
     fn end_shard(&mut self) -> io::Result<()> {
-        let Some(Arrays { share, sparse, values, columns, nonzeros }) = self.current.take() else {
-            return Ok(());
-        };
+        let Some(mut arrays) = self.current.take() else { return Ok(()) };
+        arrays.end_column(self.plan.values)?;
+        let Arrays { share, sparse, values, copy, columns, nonzeros } = arrays;
         if columns != share.columns || nonzeros != share.values {
             return Err(io::Error::other("a shard did not get what was planned"));
         }
         let sparse = sparse.map(|[ids, pointers, rows]| {
             io::Result::Ok(SparseSections { ids: ids.end()?, pointers: pointers.end()?, rows: rows.end()? })
         });
-        self.shards.push(Shard { columns, sparse: sparse.transpose()?, values: values.end()? });
+        let copy = copy
+            .map(|copy| io::Result::Ok(CopySections { bytes: copy.bytes.end()?, facts: copy.facts.end()? }));
+        self.shards.push(Shard {
+            columns,
+            sparse: sparse.transpose()?,
+            values: values.end()?,
+            copy: copy.transpose()?,
+        });
         Ok(())
     }
 

@@ -24,6 +24,9 @@ const FEW: usize = 8;
 const MANY_LEFT: usize = 3;
 const PATIENCE: usize = 2;
 
+/// How many columns are fetched together before an exact look.
+const AHEAD: usize = 64;
+
 /// How the columns of a space are sifted, from search to search.
 pub(in crate::space) struct Sieve {
     /// Bytes that rough scores may take.
@@ -188,7 +191,15 @@ impl Inputs<'_> {
         if left.iter().map(Range::len).sum::<usize>() > len / MANY_LEFT {
             sieve.in_vain.fetch_add(1, Ordering::Relaxed);
         }
-        left.into_par_iter().map(exact).try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))
+        // What is looked at next is on its way meanwhile, where it is on disk.
+        let look = |k: usize| {
+            let next = if k.is_multiple_of(AHEAD) { k..k + 2 * AHEAD } else { 0..0 };
+            left[next.start.min(left.len())..next.end.min(left.len())]
+                .iter()
+                .for_each(|run| self.columns.will_read(run.clone()));
+            exact(left[k].clone())
+        };
+        (0..left.len()).into_par_iter().map(look).try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))
     }
 }
 
