@@ -236,7 +236,7 @@ impl Builder {
             return Err(Error::Data(format!("more than {} rows", u32::MAX)));
         }
         let blocks = &*blocks;
-        self.for_each_panel(|panel, base, p| {
+        self.for_each_panel(blocks.len(), |panel, base, p| {
             let mut parts = blocks.iter().zip(&first_rows);
             parts.try_for_each(|(block, &first_row)| {
                 let (ids, rows, values) = block.by_panel.of(p);
@@ -245,10 +245,16 @@ impl Builder {
         })
     }
 
-    /// Calls `each` with every panel, where it begins and its number, on the threads of the current pool.
-    fn for_each_panel(&mut self, each: impl Fn(&mut Panel, u64, usize) -> Result<()> + Sync) -> Result<()> {
+    /// Calls `each` with every panel, where it begins and its number, on the threads of the current pool. What one part has for
+    /// all panels is not worth sharing.
+    fn for_each_panel(
+        &mut self,
+        parts: usize,
+        each: impl Fn(&mut Panel, u64, usize) -> Result<()> + Sync,
+    ) -> Result<()> {
         let starts = self.bounds.as_ref().map_or(&[][..], |bounds| &bounds.starts);
-        let panels = self.panels.par_iter_mut().enumerate().with_max_len(16);
+        let panels = self.panels.par_iter_mut().enumerate();
+        let panels = panels.with_min_len(PANELS / parts.max(1)).with_max_len(PANELS);
         panels.try_for_each(|(p, panel)| each(panel, starts[p], p))
     }
 

@@ -112,7 +112,7 @@ impl Builder {
             self.largest_id = self.largest_id.max(part.by_panel.largest_id);
         }
         let parts = &*parts;
-        self.for_each_panel(|panel, base, p| {
+        self.for_each_panel(parts.len(), |panel, base, p| {
             parts.iter().try_for_each(|part| {
                 let (ids, rows, values) = part.by_panel.of(p);
                 panel.append_any(base, ids, rows, values)

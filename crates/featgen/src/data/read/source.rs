@@ -173,6 +173,11 @@ impl Source {
         self.plain.as_deref()
     }
 
+    /// Whether its bytes are there to be read at once, as they are.
+    fn is_at_hand(&self) -> bool {
+        !self.compressed && !matches!(self.origin, Origin::Stream)
+    }
+
     /// The path of a file that must be mapped.
     pub(super) fn mappable(&self) -> Result<&Path> {
         let reason = "a store is mapped: it must be a file, and not compressed";
@@ -482,18 +487,12 @@ fn delimiter(line: &[u8]) -> Option<u8> {
 pub(super) struct Chunk {
     buffer: Vec<u8>,
     length: usize,
-    pause: bool,
 }
 
 impl Chunk {
     /// The text with its padding, and the length of the text; the text ends with a line end.
     pub(super) fn padded(&self) -> (&[u8], usize) {
         (&self.buffer, self.length)
-    }
-
-    /// Whether the source pauses after it: what was read so far should not wait for more.
-    pub(super) fn is_before_pause(&self) -> bool {
-        self.pause
     }
 
     /// The memory, to be used again.
@@ -511,8 +510,6 @@ pub(super) struct Chunks {
     ended: bool,
     /// Why nothing more can be read: said once the lines before are handed on.
     failure: Option<Error>,
-    /// Whether chunks were handed on since it was last said that the source pauses.
-    waiting: bool,
 }
 
 /// Why no more was read.
@@ -525,7 +522,7 @@ enum Halt {
 impl Chunks {
     /// Chunks of about `size` bytes.
     pub(super) fn new(source: Source, size: usize) -> Self {
-        Self { source, size: size.max(1), carried: Vec::new(), ended: false, failure: None, waiting: false }
+        Self { source, size: size.max(1), carried: Vec::new(), ended: false, failure: None }
     }
 
     /// The source's name.
@@ -533,12 +530,17 @@ impl Chunks {
         self.source.name()
     }
 
+    /// Whether a chunk takes no longer than to copy it.
+    pub(super) fn is_at_hand(&self) -> bool {
+        self.source.is_at_hand()
+    }
+
     /// Gives back whole lines at the end of the last chunk: they come again at the beginning of the next.
     pub(super) fn put_back(&mut self, lines: &[u8]) {
         self.carried.splice(..0, lines.iter().copied());
     }
 
-    /// The next chunk, in the memory of `buffer`. One before a pause may be smaller, or empty.
+    /// The next chunk, in the memory of `buffer`. One before a pause may be smaller.
     pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Result<Option<Chunk>> {
         let mut filled = self.carried.len();
         self.resize(&mut buffer, filled + self.size + PADDING)?;
@@ -547,13 +549,12 @@ impl Chunks {
         while !self.ended {
             let halt = self.fill(&mut buffer[..target], &mut filled);
             self.ended = matches!(halt, Halt::End);
-            let pause = matches!(halt, Halt::Pause);
             let fresh = &buffer[self.carried.len()..filled];
-            let line_end = memchr::memrchr(b'\n', fresh).map(|at| self.carried.len() + at + 1);
-            if let Some(length) = line_end.or((pause && self.waiting).then_some(0)) {
+            if let Some(at) = memchr::memrchr(b'\n', fresh) {
+                let length = self.carried.len() + at + 1;
                 self.carried.clear();
                 self.carried.extend_from_slice(&buffer[length..filled]);
-                return Ok(Some(self.chunk(buffer, length, pause)));
+                return Ok(Some(chunk(buffer, length)));
             }
             let longest = self.source.longest_line();
             if filled > longest {
@@ -572,7 +573,7 @@ impl Chunks {
             return Ok(None);
         }
         buffer[filled] = b'\n';
-        Ok(Some(self.chunk(buffer, filled + 1, false)))
+        Ok(Some(chunk(buffer, filled + 1)))
     }
 
     /// Reads on from `filled` until `buffer` is full, the source pauses, or nothing more comes.
@@ -598,11 +599,11 @@ impl Chunks {
         buffer.resize(buffer.len() + more, 0);
         Ok(())
     }
+}
 
-    fn chunk(&mut self, mut buffer: Vec<u8>, length: usize, pause: bool) -> Chunk {
-        self.waiting = !pause;
-        buffer.resize(buffer.len().max(length + PADDING), 0);
-        buffer[length..length + PADDING].fill(b'\n');
-        Chunk { buffer, length, pause }
-    }
+/// Text with its padding.
+fn chunk(mut buffer: Vec<u8>, length: usize) -> Chunk {
+    buffer.resize(buffer.len().max(length + PADDING), 0);
+    buffer[length..length + PADDING].fill(b'\n');
+    Chunk { buffer, length }
 }

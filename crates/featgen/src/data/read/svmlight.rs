@@ -1,7 +1,7 @@
 //! svmlight/LIBSVM text: a line per instance, `label index:value index:value ... # comment`.
 //!
 //! Indices count from 1 and increase. `qid:` is skipped, blank lines and comments are too, zeros are not stored. Chunks
-//! of whole lines are parsed in parallel while the next ones are read (and decompressed) by a thread of their own.
+//! of whole lines are parsed in parallel.
 
 use std::collections::HashMap;
 
