@@ -131,8 +131,7 @@ def convert(
     labels: str | PathLike[str] | None,
     names: str | PathLike[str] | None,
     transpose: bool,
-    memory: int,
-    copy: bool,
+    memory_and_copy: tuple[int, bool],
 ) -> tuple[int, int, int]: ...
 def report(model: Model, title: str, repeat: str, tested: Mapping[str, Any] | None) -> str: ...
 def write_text(path: str | PathLike[str], text: str) -> None: ...

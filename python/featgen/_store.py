@@ -134,7 +134,7 @@ def convert(
     """
     bytes_at_once = given("memory", integer("memory", memory))
     transposed, copied = truth("transpose", transpose), truth("copy", copy)
-    _featgen.convert(data, store, label, labels, names, transposed, bytes_at_once, copied)
+    _featgen.convert(data, store, label, labels, names, transposed, (bytes_at_once, copied))
     return Store(store)
 
 

@@ -93,7 +93,7 @@ impl Store {
     }
 }
 
-/// Converts a file to a store. Returns rows, features and stored values.
+/// Converts a file to a store, within so much memory, with a copy in bytes or without. Returns rows, features and stored values.
 #[pyfunction]
 pub(crate) fn convert(
     py: Python<'_>,
@@ -103,8 +103,7 @@ pub(crate) fn convert(
     labels: Option<PathBuf>,
     names: Option<PathBuf>,
     transpose: bool,
-    memory: u64,
-    copy: bool,
+    memory_and_copy: (u64, bool),
 ) -> PyResult<(u64, u64, u64)> {
     let mut reader = Reader::new().transpose(transpose);
     if let Some(column) = label {
@@ -116,6 +115,7 @@ pub(crate) fn convert(
     if let Some(file) = names {
         reader = reader.names_file(file);
     }
+    let (memory, copy) = memory_and_copy;
     let options = Conversion { memory, copy, ..Conversion::default() };
     let made = py.detach(|| data::store::convert(&reader, &data, &store, &options, &mut |_| ()));
     made.map(|made| (made.rows, made.dimension, made.nonzeros)).map_err(raise)
