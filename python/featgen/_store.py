@@ -109,8 +109,8 @@ def convert(
     memory : int, default=2**30
         Bytes that data may take meanwhile.
     copy : bool, default=True
-        Whether large dense columns are also kept in one byte a value, from which most scores are computed: a quarter more
-        room on disk (an eighth with 64-bit floats), and several times faster training.
+        Whether large dense columns are also kept in one byte a value, from which most scores are computed: a quarter
+        more room on disk (an eighth with 64-bit floats), and several times faster training.
 
     Returns
     -------
