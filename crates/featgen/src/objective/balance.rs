@@ -16,13 +16,15 @@ pub(super) fn balance(v: &mut [f64]) {
     // From here on all sums are exact.
     let [above, below] = sides(v);
     let (heavy, mut excess) = if above > below { (1.0, above - below) } else { (-1.0, below - above) };
-    // Flooring left less than a grain of each: one is enough, of as many as it takes.
+    // Flooring took less than a grain of each number of the other side. That is taken off here too: as many grains of every number as all
+    // can give, and then one of as many as it takes.
     while excess > 0.0 {
+        let count = v.iter().filter(|v| **v * heavy > 0.0).count();
+        let share = (excess / (count as f64 * grain)).floor().max(1.0) * grain;
         for v in v.iter_mut().filter(|v| **v * heavy > 0.0) {
-            if excess > 0.0 {
-                *v -= heavy * grain;
-                excess -= grain;
-            }
+            let part = share.min(v.abs()).min(excess);
+            *v -= heavy * part;
+            excess -= part;
         }
     }
 }
@@ -78,6 +80,18 @@ mod tests {
                 prop_assert_eq!(v.iter().map(|&v| multiple(v, grain)).sum::<i128>(), 0);
             }
         }
+    }
+
+    /// One number against a million: what these lose by flooring is taken off that one at once, not a grain at a time.
+    #[test]
+    fn few_balance_many() {
+        let many = 1_000_000;
+        let mut v: Vec<f64> = (0..many).map(|i| -1.0 - (i as f64).sin().abs()).collect();
+        v.push(1.7 * many as f64);
+        balance(&mut v);
+        let [above, below] = sides(&v);
+        assert_eq!(above, below);
+        assert!(above > 1.6 * many as f64);
     }
 
     #[test]
