@@ -337,7 +337,7 @@ def test_what_a_worker_raises_in_a_round_is_raised_here(client, monkeypatch, tmp
 
     def broken(shard, request, file=str(tries)):
         with open(file, "a") as tried:
-            tried.write(f"{id(shard)}\n")
+            tried.write(f"{os.getpid()}-{id(shard)}\n")
         raise MemoryError("no memory on this worker")
 
     def callback(round):
