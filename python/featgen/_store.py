@@ -110,7 +110,7 @@ def convert(
         Bytes that data may take meanwhile.
     copy : bool, default=True
         Whether large dense columns are also kept in one byte a value, from which most scores are computed: a quarter
-        more room on disk (an eighth with 64-bit floats), and several times faster training.
+        more room on disk (an eighth with 64-bit floats), and searches that are several times faster.
 
     Returns
     -------

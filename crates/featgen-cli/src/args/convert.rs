@@ -53,7 +53,7 @@ pub(crate) struct ConvertArgs {
     shards: Option<usize>,
 
     /// Do not keep large dense columns in one byte a value as well, from which most scores are computed: that takes a quarter more room
-    /// on disk (an eighth with 64-bit floats), and makes training several times faster, above all with less memory than data
+    /// on disk (an eighth with 64-bit floats), and makes searches several times faster, above all with less memory than data
     #[arg(long)]
     no_copy: bool,
 
