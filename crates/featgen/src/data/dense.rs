@@ -366,7 +366,7 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     }
 
     fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
-        if !self.copied.dots(range.clone(), v, out) {
+        if !self.copied.dots(self, range.clone(), v, out) {
             exact_as_rough(out, |sums| self.dots_with(range, v, sums));
         }
     }
@@ -423,6 +423,9 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     }
 
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
+        if let Some(largest) = self.copied.largest() {
+            return Ok(largest);
+        }
         match self.layout {
             Layout::ColumnMajor => {
                 let one = |j: usize| go_on().map(|()| kernels::largest(self.column(j)));

@@ -110,7 +110,7 @@ impl Columns for Part {
     fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
         if self.is_all() {
             self.columns.rough_dots(range, v, out);
-        } else if !self.copied.dots(range.clone(), v, out) {
+        } else if !self.copied.dots(self, range.clone(), v, out) {
             exact_as_rough(out, |sums| self.dots_with(range, v, sums));
         }
     }
@@ -168,6 +168,9 @@ impl Columns for Part {
     }
 
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
-        if self.is_all() { self.columns.largest(go_on) } else { largest_of_visited(self, go_on) }
+        if self.is_all() {
+            return self.columns.largest(go_on);
+        }
+        self.copied.largest().map_or_else(|| largest_of_visited(self, go_on), Ok)
     }
 }

@@ -1,27 +1,31 @@
 //! A copy of full columns in one byte a value, made when it pays.
 
-use std::ops::Range;
+use std::ops::{Add, Mul, Range, Sub};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use memmap2::MmapMut;
 use multiversion::multiversion;
-use rayon::prelude::*;
 
-use super::{LANES, Rounded, SLACK, Sums, WHOLE, add_bytes};
+use super::{LANES, Rounded, SLACK, Sums, add_bytes};
 use crate::data::{Columns, Outputs, ValuesView};
 use crate::kernels::{self, Number};
 
-/// The copy that a storage has, if one was ever made.
+/// The copy that a storage has, if it was decided to have one.
 #[derive(Default)]
-pub(crate) struct Copied {
-    /// How often somebody asked for it.
-    asked: AtomicUsize,
-    copy: OnceLock<Option<Bytes>>,
-}
+pub(crate) struct Copied(OnceLock<Option<Bytes>>);
 
 /// Bytes u that stand for the values of columns: `low + step * u`.
 struct Bytes {
-    bytes: Vec<Chunk>,
+    /// Some columns after the other. They are copied when they are first asked for, so that this can be given up at any time, and all
+    /// threads have a share in it.
+    parts: Vec<OnceLock<Part>>,
+    /// Columns of a part.
+    together: usize,
+}
+
+/// Neighbours that are copied together.
+struct Part {
+    bytes: MmapMut,
     columns: Vec<FactNumbers>,
 }
 
@@ -48,12 +52,15 @@ pub(crate) struct Facts {
     step: f64,
     /// The length of the vector of what the bytes do not tell; not a number if they tell nothing.
     unknown: f64,
-    /// The length of the vector of what they tell, beside the constant [`MIDDLE`].
+    /// The length of the vector of what they tell, beside the constant [`MIDDLE`], or more.
     spread: f64,
     largest: f64,
 }
 
-/// The middle of all bytes.
+/// The steps from the smallest value to the largest.
+const STEPS: f64 = 255.0;
+
+/// The middle of all bytes: none is farther from it than this.
 const MIDDLE: f64 = 128.0;
 
 /// Data of so many bytes as they are, or fewer, are as fast to read as a copy is, for they stay in a cache.
@@ -63,26 +70,25 @@ const SMALL: u64 = 1 << 24;
 /// nothing to spare.
 const ROWS: Range<usize> = 1 << 7..1 << 15;
 
-/// How often scores were asked for when it is time for a copy. It takes as long as seven of them and saves two thirds of each, so that it
-/// pays in long runs only. Made when about as much was spent as it would have saved, it never costs a run much, be the run short or long.
-const ASKED: usize = 8;
+/// Bytes of a part: room enough for a huge page, where the system has any. It takes long to hand out as many small ones.
+const PART: usize = 1 << 22;
 
-/// Columns that one thread copies in one go.
+/// Columns that are summed in one go.
 const TOGETHER: usize = 16;
 
 impl Copied {
-    /// Whether there is a copy. It is made when it was asked for a few times, if it takes no more than so many bytes and there is
-    /// memory to spare.
+    /// Whether there is a copy. There is one if it takes no more than so many bytes and there is memory to spare. It takes little longer to
+    /// make than the scores take without it, and halves the next ones at least.
     pub(crate) fn is_there(&self, columns: &dyn Columns, room: u64) -> bool {
-        if let Some(copy) = self.copy.get() {
+        if let Some(copy) = self.0.get() {
             return copy.is_some();
         }
         let bytes = Self::most_bytes(columns);
-        if bytes == 0 || bytes > room || self.asked.fetch_add(1, Ordering::Relaxed) < ASKED {
+        if bytes == 0 || bytes > room {
             return false;
         }
         let spare = available().is_none_or(|available| bytes <= available / 2);
-        self.copy.get_or_init(|| spare.then(|| Bytes::of(columns))).is_some()
+        self.0.get_or_init(|| spare.then(|| Bytes::of(columns))).is_some()
     }
 
     /// Bytes that a copy takes; 0 if none is ever made of these columns.
@@ -101,41 +107,108 @@ impl Copied {
         (rows as u64 * each).saturating_mul(columns) > SMALL && ROWS.contains(&rows)
     }
 
-    /// See [`Columns::rough_dots`]; false, and nothing done, if there is no copy.
-    pub(crate) fn dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) -> bool {
-        let Some(copy) = self.copy.get().and_then(Option::as_ref) else { return false };
-        copy.view().rough_dots(range, v, out);
+    /// See [`Columns::rough_dots`]; false, and nothing done, if there is no copy of these columns.
+    pub(crate) fn dots(
+        &self,
+        columns: &dyn Columns,
+        range: Range<usize>,
+        v: &Outputs<'_>,
+        out: &mut [f64],
+    ) -> bool {
+        let Some(copy) = self.0.get().and_then(Option::as_ref) else { return false };
+        rough_dots(range, copy.together, v, out, |k| {
+            copy.parts[k]
+                .get_or_init(|| Part::of(columns, copy.columns(k, columns.len())))
+                .view(columns.rows())
+        });
         true
+    }
+
+    /// The largest absolute value, infinite if a value is not a number; nothing if not all columns have been copied.
+    pub(crate) fn largest(&self) -> Option<f64> {
+        let copy = self.0.get()?.as_ref()?;
+        let mut facts = copy.parts.iter().map(|part| part.get().map(|part| largest(&part.columns)));
+        facts.try_fold(0.0, |most, largest| Some(largest?.max(most)))
     }
 }
 
 impl Bytes {
-    /// Of full columns. Reads them once.
+    /// Of full columns.
     fn of(columns: &dyn Columns) -> Self {
-        let (stride, len) = (columns.rows().div_ceil(LANES), columns.len());
-        let mut copy =
-            Self { bytes: vec![[0; LANES]; stride * len], columns: vec![FactNumbers::default(); len] };
-        let parts = copy.bytes.par_chunks_mut(stride * TOGETHER).zip(copy.columns.par_chunks_mut(TOGETHER));
-        parts.enumerate().for_each(|(k, (bytes, facts))| {
-            let first = k * TOGETHER;
-            let (mut bytes, mut facts) = (bytes.chunks_exact_mut(stride), facts.iter_mut());
-            columns.visit(first..first + facts.len(), &mut |_, column| {
-                let (Some(bytes), Some(facts)) = (bytes.next(), facts.next()) else { return };
-                let made = match column.full() {
-                    Some(ValuesView::F32(x)) => Facts::copy(x, bytes.as_flattened_mut()),
-                    Some(ValuesView::F64(x)) => Facts::copy(x, bytes.as_flattened_mut()),
-                    _ => Facts::NONE,
-                };
-                *facts = made.into();
-            });
-        });
-        copy
+        let stride = columns.rows().next_multiple_of(LANES).max(LANES);
+        let together = (PART / stride).next_multiple_of(TOGETHER);
+        let parts = (0..columns.len().div_ceil(together)).map(|_| OnceLock::new()).collect();
+        Self { parts, together }
     }
 
-    fn view(&self) -> BytesView<'_> {
-        let stride = self.bytes.len() / self.columns.len();
-        BytesView { stride, bytes: &self.bytes, columns: &self.columns }
+    /// The columns of the k-th part, of so many in all.
+    fn columns(&self, k: usize, len: usize) -> Range<usize> {
+        k * self.together..len.min((k + 1) * self.together)
     }
+}
+
+impl Part {
+    /// Copies some columns, all full.
+    fn of(columns: &dyn Columns, range: Range<usize>) -> Self {
+        let stride = columns.rows().div_ceil(LANES);
+        let mut part = Self { bytes: room(stride * LANES * range.len()), columns: Vec::new() };
+        let mut places = part.bytes.chunks_exact_mut(stride * LANES);
+        columns.visit(range, &mut |_, column| {
+            let Some(bytes) = places.next() else { return };
+            let facts = match column.full() {
+                Some(ValuesView::F32(x)) => Facts::copy(x, bytes),
+                Some(ValuesView::F64(x)) => Facts::copy(x, bytes),
+                _ => Facts::NONE,
+            };
+            part.columns.push(facts.into());
+        });
+        part
+    }
+
+    fn view(&self, rows: usize) -> BytesView<'_> {
+        let bytes = &self.bytes.as_chunks().0[..rows.div_ceil(LANES) * self.columns.len()];
+        BytesView { stride: rows.div_ceil(LANES), bytes, columns: &self.columns }
+    }
+}
+
+/// So many bytes that are 0, in huge pages if the system has some.
+fn room(bytes: usize) -> MmapMut {
+    let map = MmapMut::map_anon(bytes.max(1));
+    // As when a vector finds no memory.
+    let map = map.unwrap_or_else(|_| std::alloc::handle_alloc_error(std::alloc::Layout::new::<Chunk>()));
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(memmap2::Advice::HugePage);
+    map
+}
+
+/// See [`Columns::rough_dots`], where `view` is of the k-th part, of so many columns `together`.
+fn rough_dots<'b>(
+    range: Range<usize>,
+    together: usize,
+    v: &Outputs<'_>,
+    out: &mut [f64],
+    view: impl Fn(usize) -> BytesView<'b>,
+) {
+    let (sums, errors) = out.split_at_mut(out.len() / 2);
+    let vectors = v.rounded(|v| Rounded::new(v, v.len(), |row| row));
+    let width = range.len();
+    let mut start = range.start;
+    while start < range.end {
+        let k = start / together;
+        let end = range.end.min((k + 1) * together).min(start + TOGETHER);
+        let at = start - range.start..end - range.start;
+        let (view, some) = (view(k), start - k * together..end - k * together);
+        let each = vectors.iter().zip(sums.chunks_mut(width).zip(errors.chunks_mut(width)));
+        for (v, (sums, errors)) in each {
+            view.dots(some.clone(), v, &mut sums[at.clone()], &mut errors[at.clone()]);
+        }
+        start = end;
+    }
+}
+
+/// The largest absolute value of columns, infinite if a value is not a number.
+fn largest(columns: &[FactNumbers]) -> f64 {
+    columns.iter().fold(0.0, |most, &facts| Facts::from(facts).largest.max(most))
 }
 
 impl<'a> BytesView<'a> {
@@ -148,31 +221,17 @@ impl<'a> BytesView<'a> {
 
     /// Whether bytes could say of the columns what they are said to.
     pub(crate) fn may_be(&self) -> bool {
-        self.facts().all(|facts| facts.may_be())
+        self.columns.iter().all(|&facts| Facts::from(facts).may_be())
     }
 
     /// The largest absolute value, infinite if a value is not a number.
     pub(crate) fn largest(&self) -> f64 {
-        self.facts().fold(0.0, |most, facts| facts.largest.max(most))
+        largest(self.columns)
     }
 
     /// See [`Columns::rough_dots`].
     pub(crate) fn rough_dots(&self, range: Range<usize>, v: &Outputs<'_>, out: &mut [f64]) {
-        let (sums, errors) = out.split_at_mut(out.len() / 2);
-        let vectors = v.rounded(|v| Rounded::new(v, v.len(), |row| row));
-        let width = range.len();
-        for first in range.clone().step_by(TOGETHER) {
-            let some = first..range.end.min(first + TOGETHER);
-            let at = some.start - range.start..some.end - range.start;
-            let each = vectors.iter().zip(sums.chunks_mut(width).zip(errors.chunks_mut(width)));
-            for (v, (sums, errors)) in each {
-                self.dots(some.clone(), v, &mut sums[at.clone()], &mut errors[at.clone()]);
-            }
-        }
-    }
-
-    fn facts(&self) -> impl Iterator<Item = Facts> {
-        self.columns.iter().copied().map(Facts::from)
+        rough_dots(range, self.columns.len(), v, out, |_| *self);
     }
 
     fn column(&self, position: usize) -> &'a [Chunk] {
@@ -210,19 +269,29 @@ impl Facts {
     const NONE: Self = Self { low: 0.0, step: 0.0, unknown: f64::NAN, spread: 0.0, largest: 0.0 };
 
     /// Fills the bytes of a column.
-    pub(crate) fn copy<T: Number>(x: &[T], bytes: &mut [u8]) -> Self {
-        let largest = kernels::largest(x);
-        let [low, high] = ends(x);
-        let step = (high - low) / 255.0;
-        // Values that are not numbers, and those so large or so near each other that steps cannot be computed with.
-        let sound = largest.is_finite() && step.is_finite() && (step > 1e-280 || high == low);
-        if !sound {
-            return Self { largest, ..Self::NONE };
+    pub(crate) fn copy<T: Stepped>(x: &[T], bytes: &mut [u8]) -> Self {
+        let (low, high) = ends(x);
+        let step = (high.wide() - low.wide()) / STEPS;
+        if !(T::SOUND.contains(&step) || high == low) {
+            return Self::nothing_of(x);
         }
-        let up = if step > 0.0 { 1.0 / step } else { 0.0 };
-        let [unknown, spread] = fill(x, low, up, bytes);
-        let unknown = (unknown.sqrt() + 1e-12 * (x.len() as f64).sqrt()) * step * SLACK;
-        Self { low, step, unknown, spread: spread.sqrt() * step * SLACK, largest }
+        let up = if step > 0.0 { T::narrow(1.0 / step) } else { T::default() };
+        let (lost, root) = (fill(x, low, up, bytes), (x.len() as f64).sqrt());
+        // A sum of squares with one that is not a number is none either.
+        if !lost.is_finite() {
+            return Self::nothing_of(x);
+        }
+        Self {
+            low: low.wide(),
+            step,
+            unknown: (lost.sqrt() + T::OFF * root) * step * SLACK,
+            spread: MIDDLE * root * step * SLACK,
+            largest: low.wide().abs().max(high.wide().abs()),
+        }
+    }
+
+    fn nothing_of<T: Number>(x: &[T]) -> Self {
+        Self { largest: kernels::largest(x), ..Self::NONE }
     }
 
     /// Whether bytes could say this of a column.
@@ -241,52 +310,110 @@ impl Facts {
     }
 }
 
-/// The smallest and the largest value.
-#[multiversion(targets("x86_64+avx2"))]
-fn ends<T: Number>(x: &[T]) -> [f64; 2] {
-    let (chunks, rest) = x.as_chunks::<{ kernels::LANES }>();
-    let (mut low, mut high) = ([f64::INFINITY; kernels::LANES], [f64::NEG_INFINITY; kernels::LANES]);
-    let less = |a: f64, b: f64| if a < b { a } else { b };
-    let more = |a: f64, b: f64| if a > b { a } else { b };
-    for x in chunks {
-        low = std::array::from_fn(|l| less(x[l].wide(), low[l]));
-        high = std::array::from_fn(|l| more(x[l].wide(), high[l]));
-    }
-    let rest = || rest.iter().map(|x| x.wide());
-    [
-        low.into_iter().chain(rest()).fold(f64::INFINITY, less),
-        high.into_iter().chain(rest()).fold(f64::NEG_INFINITY, more),
-    ]
+/// Numbers that are turned into steps in their own precision: twice as many at a time if they are half as long.
+pub(crate) trait Stepped:
+    Number + Default + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
+    /// A number whose neighbours are whole, and so are the sums with it. The last bits of such a sum are a whole number's.
+    const WHOLE: Self;
+
+    /// Steps that can be computed with: neither they nor 1 by them are too small or too large.
+    const SOUND: Range<f64>;
+
+    /// Steps that a value may be off, because of rounding, from where it was computed to be, and what rounding does to the length of as
+    /// many such distances.
+    const OFF: f64;
+
+    /// The nearest such number.
+    fn narrow(x: f64) -> Self;
+
+    /// The last eight bits.
+    fn last_bits(self) -> u8;
 }
 
-/// Fills the bytes of values with the nearest of `(x - low) * up`, and adds up the squares of what is lost of that, and those of the
-/// bytes beside their middle.
+impl Stepped for f32 {
+    const WHOLE: Self = 1.5 * (1u32 << 23) as Self;
+    const SOUND: Range<f64> = 1e-30..1e30;
+    const OFF: f64 = 2e-4;
+
+    #[inline(always)]
+    fn narrow(x: f64) -> Self {
+        x as Self
+    }
+
+    #[inline(always)]
+    fn last_bits(self) -> u8 {
+        self.to_bits() as u8
+    }
+}
+
+impl Stepped for f64 {
+    const WHOLE: Self = super::WHOLE;
+    const SOUND: Range<f64> = 1e-280..1e280;
+    const OFF: f64 = 1e-12;
+
+    #[inline(always)]
+    fn narrow(x: f64) -> Self {
+        x
+    }
+
+    #[inline(always)]
+    fn last_bits(self) -> u8 {
+        self.to_bits() as u8
+    }
+}
+
+/// Values that are looked at together: enough that none waits for the one before.
+const ABREAST: usize = 16;
+
+/// The smallest and the largest value, among those that are numbers.
 #[multiversion(targets("x86_64+avx2"))]
-fn fill<T: Number>(x: &[T], low: f64, up: f64, bytes: &mut [u8]) -> [f64; 2] {
-    const LANES: usize = kernels::LANES;
-    let exact = |x: T| (x.wide() - low) * up;
-    // From 0 to 255, or so little beyond that it is rounded to these. Beside so large a number it is whole, and the last bits tell which.
-    let whole = |exact: f64| exact + WHOLE;
-    let (mut lost, mut told) = ([0.0; LANES], [0.0; LANES]);
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    for (x, place) in chunks.iter().zip(bytes.as_chunks_mut::<LANES>().0) {
-        let exact: [f64; LANES] = std::array::from_fn(|l| exact(x[l]));
-        let whole: [f64; LANES] = std::array::from_fn(|l| whole(exact[l]));
-        *place = std::array::from_fn(|l| whole[l].to_bits() as u8);
-        let off: [f64; LANES] = std::array::from_fn(|l| exact[l] - (whole[l] - WHOLE));
-        let on: [f64; LANES] = std::array::from_fn(|l| whole[l] - WHOLE - MIDDLE);
+fn ends<T: Stepped>(x: &[T]) -> (T, T) {
+    let less = |a: T, b: T| if a < b { a } else { b };
+    let more = |a: T, b: T| if a > b { a } else { b };
+    let first = x.first().copied().unwrap_or_default();
+    let (mut low, mut high) = ([first; ABREAST], [first; ABREAST]);
+    let (chunks, rest) = x.as_chunks::<ABREAST>();
+    for x in chunks {
+        low = std::array::from_fn(|l| less(x[l], low[l]));
+        high = std::array::from_fn(|l| more(x[l], high[l]));
+    }
+    let all = |ends: [T; ABREAST]| ends.into_iter().chain(rest.iter().copied());
+    (all(low).fold(first, |a, b| less(b, a)), all(high).fold(first, |a, b| more(b, a)))
+}
+
+/// Squares that are added up in the numbers' own precision, before they are added to the others.
+const SUMMED: usize = 1 << 12;
+
+/// Fills the bytes of values with the nearest of `(x - low) * up`, and adds up the squares of what is lost of that.
+#[multiversion(targets("x86_64+avx2"))]
+fn fill<T: Stepped>(x: &[T], low: T, up: T, bytes: &mut [u8]) -> f64 {
+    let parts = x.chunks(SUMMED).zip(bytes.chunks_mut(SUMMED));
+    parts.map(|(x, bytes)| fill_some(x, low, up, bytes)).sum()
+}
+
+#[inline(always)]
+fn fill_some<T: Stepped>(x: &[T], low: T, up: T, bytes: &mut [u8]) -> f64 {
+    let exact = |x: T| (x - low) * up;
+    // From 0 to 255, or so little beyond that it is rounded to these.
+    let whole = |exact: T| exact + T::WHOLE;
+    let mut lost = [T::default(); ABREAST];
+    let (chunks, rest) = x.as_chunks::<ABREAST>();
+    for (x, place) in chunks.iter().zip(bytes.as_chunks_mut::<ABREAST>().0) {
+        let exact: [T; ABREAST] = std::array::from_fn(|l| exact(x[l]));
+        let whole: [T; ABREAST] = std::array::from_fn(|l| whole(exact[l]));
+        *place = std::array::from_fn(|l| whole[l].last_bits());
+        let off: [T; ABREAST] = std::array::from_fn(|l| exact[l] - (whole[l] - T::WHOLE));
         lost = std::array::from_fn(|l| lost[l] + off[l] * off[l]);
-        told = std::array::from_fn(|l| told[l] + on[l] * on[l]);
     }
     for (k, x) in rest.iter().enumerate() {
         let exact = exact(*x);
         let whole = whole(exact);
-        bytes[chunks.len() * LANES + k] = whole.to_bits() as u8;
-        let (off, on) = (exact - (whole - WHOLE), whole - WHOLE - MIDDLE);
-        lost[0] += off * off;
-        told[0] += on * on;
+        bytes[chunks.len() * ABREAST + k] = whole.last_bits();
+        let off = exact - (whole - T::WHOLE);
+        lost[0] = lost[0] + off * off;
     }
-    [lost.iter().sum(), told.iter().sum()]
+    lost.iter().map(|lost| lost.wide()).sum()
 }
 
 /// Bytes of memory that the system could give, where it tells.

@@ -478,7 +478,7 @@ impl Columns for Store {
                 let copy = self.copy_of(s).expect(CHECKED);
                 pieces.next(part, |part, out| copy.rough_dots(part, v, out));
             });
-        } else if !self.copied.dots(range.clone(), v, out) {
+        } else if !self.copied.dots(self, range.clone(), v, out) {
             exact_as_rough(out, |sums| self.dots_with(range, v, sums));
         }
     }
