@@ -8,7 +8,10 @@ use featgen::data::store::{Conversion, Store, StoreBuilder};
 use featgen::data::{
     Column, ColumnView, Columns, Dense, Except, Genotypes, Joined, Labels, Layout, Names, Outputs,
 };
-use featgen::space::{Ask, Candidate, Feature, FeatureSpace, Fresh, Gain, Inputs, Scale, Scaling, WorstCase};
+use featgen::space::{
+    Ask, Candidate, Feature, FeatureSpace, Fresh, Gain, GroupSpace, GroupWeight, Groups, Inputs, Scale,
+    Scaling, WorstCase,
+};
 use featgen::{Context, LinearSpace};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -153,7 +156,7 @@ fn same_answers(columns: &dyn Columns, scalings: &[Option<Scaling>], what: &str)
     let taken: HashSet<Candidate> =
         (0..40).map(|k| Candidate::Feature(Feature::input(columns.id(k * 7)))).collect();
     // Often enough that a copy is made where there is none yet.
-    assert!((0..20).any(|_| columns.has_rough(u64::MAX)), "{what}: there are rough sums");
+    assert!(columns.has_rough(u64::MAX), "{what}: there are rough sums");
     for &scaling in scalings {
         let exactly = Exactly(columns);
         let scale = scaling.map(|scaling| Scale::new(scaling, &Inputs::over(&exactly), None).unwrap());
@@ -210,6 +213,41 @@ fn of_dense_columns() {
     }
 }
 
+/// Groups that share columns, some of them of one column, at every scale and weight.
+#[test]
+fn of_groups() {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    for kind in [Kind::Normal, Kind::Tied, Kind::Odd] {
+        let values = values(kind, &mut rng);
+        let columns = Dense::new(&values[..], ROWS, COLUMNS, Layout::ColumnMajor).unwrap();
+        let exactly = Exactly(&columns);
+        let scale = Scale::new(Scaling::Auto, &Inputs::over(&exactly), None).unwrap();
+        let space_of = |columns, weight, scaled| {
+            let inputs = Inputs::over(columns);
+            let mut groups = Groups::over(&inputs).unwrap();
+            (0..COLUMNS as u64 / 10 - 1)
+                .for_each(|g| groups.push(&inputs, None, 10 * g..10 * g + 1 + g % 14).unwrap());
+            GroupSpace::new(if scaled { inputs.scaled(&scale) } else { inputs }, groups, weight).unwrap()
+        };
+        let v: Vec<f64> = (0..2 * ROWS).map(|_| rng.sample(StandardNormal)).collect();
+        for (weight, scaled) in [(GroupWeight::None, false), (GroupWeight::Sqrt, true)] {
+            let exact = space_of(&exactly, weight, scaled);
+            let taken: HashSet<Candidate> = (0..60).map(|g| Candidate::Group(7 * g)).collect();
+            for (outputs, best) in [(1, 1), (1, 20), (2, 20)] {
+                let ask = Ask::many(&v[..outputs * ROWS], outputs, best, &taken);
+                for ask in [ask.clone(), ask.with_fresh(Fresh { most: 5, above: 0.0 })] {
+                    let expected = bits(&exact.worst_case(&ask).unwrap());
+                    for threads in [1, 3] {
+                        let find = || bits(&space_of(&columns, weight, scaled).worst_case(&ask).unwrap());
+                        let found = Context::new().threads(threads).run(find).unwrap();
+                        assert_eq!(found, expected, "{kind:?}, {weight:?}, {outputs}, {best}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn of_genotypes() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
@@ -229,20 +267,19 @@ fn of_genotypes() {
 /// A copy is made only where there is room, and only of data that are worth it.
 #[test]
 fn copies_have_limits() {
-    let asked = |columns: &dyn Columns, room: u64| (0..20).any(|_| columns.has_rough(room));
     let values = vec![1f32; ROWS * COLUMNS];
     let dense = |rows: usize, columns: usize| {
         Dense::new(&values[..rows * columns], rows, columns, Layout::ColumnMajor).unwrap()
     };
-    assert!(!asked(&dense(ROWS, 1000), u64::MAX), "too small");
-    assert!(!asked(&dense(100, 42_000), u64::MAX), "too few rows");
-    assert!(!asked(&dense(42_000, 100), u64::MAX), "too many rows");
+    assert!(!dense(ROWS, 1000).has_rough(u64::MAX), "too small");
+    assert!(!dense(100, 42_000).has_rough(u64::MAX), "too few rows");
+    assert!(!dense(42_000, 100).has_rough(u64::MAX), "too many rows");
     let by_rows = Dense::new(&values[..], ROWS, COLUMNS, Layout::RowMajor).unwrap();
-    assert!(!asked(&by_rows, u64::MAX), "a column costs as much as all");
+    assert!(!by_rows.has_rough(u64::MAX), "a column costs as much as all");
     let columns = dense(ROWS, COLUMNS);
-    assert!(!asked(&columns, columns.rough_bytes() - 1), "no room");
+    assert!(!columns.has_rough(columns.rough_bytes() - 1), "no room");
     assert!(columns.rough_bytes() < (4 * ROWS * COLUMNS) as u64 * 2 / 5);
-    assert!(asked(&columns, columns.rough_bytes()));
+    assert!(columns.has_rough(columns.rough_bytes()));
 }
 
 /// A store that has a copy needs no other, and no memory for it; it knows the largest value without a look at the others.
@@ -252,10 +289,26 @@ fn copies_of_stores_are_there_from_the_start() {
     values[ROWS * 20_000 + 3] = -9.5;
     let [with, without] = [true, false].map(|copy| store_of(&values, copy));
     assert!(with.has_rough(0) && with.rough_bytes() == 0);
-    assert!(!without.has_rough(u64::MAX) && without.rough_bytes() > 0);
+    assert!(!without.has_rough(0) && without.rough_bytes() > 0);
     assert_eq!([&with, &without].map(|store| store.largest(&|| Ok(())).unwrap()), [9.5; 2]);
     values[7] = f32::NAN;
     assert_eq!(store_of(&values, true).largest(&|| Ok(())).unwrap(), f64::INFINITY);
+}
+
+/// A copy knows the largest value, too, once it has been made.
+#[test]
+fn copies_know_the_largest_value() {
+    let mut values = vec![1f32; ROWS * COLUMNS];
+    values[ROWS * 20_000 + 3] = -9.5;
+    for largest in [9.5, f64::INFINITY] {
+        let dense = Dense::new(&values[..], ROWS, COLUMNS, Layout::ColumnMajor).unwrap();
+        assert!(dense.has_rough(u64::MAX));
+        for made in [0..0, 0..COLUMNS / 2, COLUMNS / 2..COLUMNS] {
+            dense.rough_dots(made.clone(), &Outputs::new(&[1.0; ROWS], ROWS), &mut vec![0.0; 2 * made.len()]);
+            assert_eq!(dense.largest(&|| Ok(())).unwrap(), largest, "after a copy of {made:?}");
+        }
+        values[ROWS * 10_000 + 7] = f32::NAN;
+    }
 }
 
 /// What is wrong with values is said in the same words.
@@ -265,7 +318,7 @@ fn values_that_are_not_numbers_are_refused() {
     let mut values = values(Kind::Normal, &mut rng);
     values[ROWS * 17_000 + 5] = f32::NAN;
     let dense = Dense::new(values, ROWS, COLUMNS, Layout::ColumnMajor).unwrap();
-    assert!((0..20).any(|_| dense.has_rough(u64::MAX)));
+    assert!(dense.has_rough(u64::MAX));
     let (v, none) = (vec![1.0; ROWS], HashSet::new());
     let ask = Ask::one(&v, 5, &none);
     let error = |columns: &dyn Columns| LinearSpace::over(columns).worst_case(&ask).unwrap_err().to_string();

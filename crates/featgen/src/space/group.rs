@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::topb::Tops;
+use super::ask::Residuals;
+use super::inputs::{Between, Sieve};
+use super::topb::{Tops, Wanted};
 use super::{
     Ask, Candidate, DataFacts, Demand, Feature, FeatureSpace, Footprint, Inputs, Members, Precision,
     Settings, WorstCase,
@@ -286,6 +288,7 @@ pub struct GroupSpace<'a> {
     inputs: Inputs<'a>,
     groups: Groups,
     weight: GroupWeight,
+    sieve: Sieve,
 }
 
 /// Groups that one task scores.
@@ -293,6 +296,9 @@ const TASK: usize = 1 << 12;
 
 /// How much a rough sum, with its square root and all, may be off, relative to itself.
 const ROUGHNESS: f64 = 1e-6;
+
+/// What the rounding of a sum of squares may come to, relative to its root.
+const SIFTED: f64 = 1e-10;
 
 /// What squares too small for 32 bits beside the largest may come to.
 const LOST: f64 = 1e-35;
@@ -303,7 +309,73 @@ impl<'a> GroupSpace<'a> {
         if groups.columns() != inputs.columns().len() {
             return Err(Error::Data("the groups belong to other data".into()));
         }
-        Ok(Self { inputs, groups, weight })
+        Ok(Self { inputs, groups, weight, sieve: Sieve::default() })
+    }
+
+    /// The best groups, given the square of every column's correlation.
+    fn best_of(&self, squares: &[f64], wanted: Wanted, taken: &[u32]) -> Tops<u32> {
+        let count = self.groups.len();
+        // Rough sums settle most groups: their table is half as large, and nearer to the processor.
+        let largest = squares.iter().fold(f64::MIN_POSITIVE, |most, &square| most.max(square));
+        let rough: Vec<f32> = squares.iter().map(|square| (square / largest) as f32).collect();
+        // Tops go from task to task: the later ones begin with a threshold, and the result is the same however they are shared.
+        let score = |mut tops: Tops<u32>, task: usize| {
+            // A rough square below which nobody has a chance.
+            let enough_for = |threshold: f64| threshold.max(0.0).powi(2) / largest * (1.0 - ROUGHNESS);
+            let mut enough = enough_for(tops.threshold());
+            let groups = task * TASK..count.min((task + 1) * TASK);
+            let sums = self.groups.sums(groups.clone(), &rough);
+            for (g, sum) in groups.zip(sums) {
+                if sum + LOST >= enough * self.weight.squared(self.groups.size(g)) {
+                    self.offer(g, squares, &mut tops, taken);
+                    enough = enough_for(tops.threshold());
+                }
+            }
+            tops
+        };
+        let tasks = (0..count.div_ceil(TASK)).into_par_iter();
+        let tops = tasks.fold(|| Tops::new(wanted), score).reduce_with(Tops::merge);
+        tops.unwrap_or_else(|| Tops::new(0))
+    }
+
+    /// The same, given between which the lengths of all columns' correlations are: only the columns of groups that may be among the
+    /// best have theirs computed.
+    fn sifted(
+        &self,
+        v: Residuals<'_>,
+        lengths: &[Between],
+        wanted: Wanted,
+        taken: &[u32],
+    ) -> Result<Tops<u32>> {
+        let score = |g: usize| {
+            let sum = |size: fn(&Between) -> f64| {
+                let squares = self.groups.present(g).iter().map(|&p| size(&lengths[p as usize]).powi(2));
+                (squares.sum::<f64>() / self.weight.squared(self.groups.size(g))).sqrt()
+            };
+            Between {
+                least: sum(|length| length.least) * (1.0 - SIFTED),
+                most: sum(|length| length.most) * (1.0 + SIFTED),
+            }
+        };
+        let scores: Vec<Between> =
+            (0..self.groups.len()).into_par_iter().with_min_len(TASK).map(score).collect();
+        let mut known = Tops::new(wanted);
+        (0..).zip(&scores).for_each(|(g, score)| known.offer(score.least, g, taken));
+        let left: Vec<usize> =
+            (0..scores.len()).filter(|&g| !scores[g].is_surely_below(known.threshold())).collect();
+        let mut needed = vec![false; lengths.len()];
+        left.iter().flat_map(|&g| self.groups.present(g)).for_each(|&p| needed[p as usize] = true);
+        let positions = (0..needed.len()).filter(|&p| needed[p]);
+        let squares = self.inputs.squares_at(positions, v, &self.sieve)?;
+        let mut tops = Tops::new(wanted);
+        left.into_iter().for_each(|g| self.offer(g, &squares, &mut tops, taken));
+        Ok(tops)
+    }
+
+    /// Offers a group by its score.
+    fn offer(&self, g: usize, squares: &[f64], tops: &mut Tops<u32>, taken: &[u32]) {
+        let sum: f64 = self.groups.present(g).iter().map(|&p| squares[p as usize]).sum();
+        tops.offer((sum / self.weight.squared(self.groups.size(g))).sqrt(), g as u32, taken);
     }
 }
 
@@ -317,32 +389,13 @@ impl FeatureSpace for GroupSpace<'_> {
     }
 
     fn worst_case(&self, ask: &Ask<'_>) -> Result<WorstCase> {
-        let count = self.groups.len();
-        let squares = self.inputs.squares(ask.residuals(self.inputs.rows())?)?;
-        // Rough sums settle most groups: their table is half as large, and nearer to the processor.
-        let largest = squares.iter().fold(f64::MIN_POSITIVE, |most, &square| most.max(square));
-        let rough: Vec<f32> = squares.iter().map(|square| (square / largest) as f32).collect();
-        let (wanted, taken) = (ask.wanted(count), taken_groups(&ask.taken));
-        // Tops go from task to task: the later ones begin with a threshold, and the result is the same however they are shared.
-        let score = |mut tops: Tops<u32>, task: usize| {
-            // A rough square below which nobody has a chance.
-            let enough_for = |threshold: f64| threshold.max(0.0).powi(2) / largest * (1.0 - ROUGHNESS);
-            let mut enough = enough_for(tops.threshold());
-            let groups = task * TASK..count.min((task + 1) * TASK);
-            let sums = self.groups.sums(groups.clone(), &rough);
-            for (g, sum) in groups.zip(sums) {
-                let weight = self.weight.squared(self.groups.size(g));
-                if sum + LOST >= enough * weight {
-                    let sum: f64 = self.groups.present(g).iter().map(|&p| squares[p as usize]).sum();
-                    tops.offer((sum / weight).sqrt(), g as u32, &taken);
-                    enough = enough_for(tops.threshold());
-                }
-            }
-            tops
+        let (v, wanted) = (ask.residuals(self.inputs.rows())?, ask.wanted(self.groups.len()));
+        let taken = taken_groups(&ask.taken);
+        let tops = match self.inputs.lengths_roughly(v, wanted, self.groups.len(), &self.sieve)? {
+            Some(lengths) => self.sifted(v, &lengths, wanted, &taken)?,
+            None => self.best_of(&self.inputs.squares(v)?, wanted, &taken),
         };
-        let tasks = (0..count.div_ceil(TASK)).into_par_iter();
-        let tops = tasks.fold(|| Tops::new(wanted), score).reduce_with(Tops::merge);
-        Ok(WorstCase::new(tops.unwrap_or_else(|| Tops::new(0)), count as u128, Candidate::Group))
+        Ok(WorstCase::new(tops, self.groups.len() as u128, Candidate::Group))
     }
 
     fn precision(&self) -> Result<Precision> {
@@ -388,7 +441,20 @@ impl FeatureSpace for GroupSpace<'_> {
         // Squared sums, and rough ones.
         let search = (held + 12 * self.groups.columns()) as u64 + self.inputs.sums_bytes(demand.outputs);
         let group = |g: usize| self.inputs.extent(self.groups.present(g));
-        Footprint::of_groups(search, self.inputs.rows(), (0..self.groups.len()).map(group), demand)
+        let groups = (0..self.groups.len()).map(group);
+        let footprint = Footprint::of_groups(search, self.inputs.rows(), groups, demand);
+        // Between which the scores of columns and of groups are.
+        let sift = ((self.groups.columns() + ends.len()) * size_of::<Between>()) as u64;
+        let sift = match self.inputs.columns().rough_bytes() {
+            0 => 0,
+            copy => copy.saturating_add(sift),
+        };
+        Footprint { most: footprint.most.saturating_add(sift), ..footprint }
+    }
+
+    fn limit(&mut self, _bytes: u64) {
+        // What rough sums need is all that can be done without.
+        self.sieve.room = 0;
     }
 }
 

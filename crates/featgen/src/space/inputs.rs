@@ -532,7 +532,7 @@ fn irregular(i: u64) -> f64 {
 }
 
 use gains::both;
-pub(super) use sift::Sieve;
+pub(super) use sift::{Between, Sieve};
 
 mod alike;
 mod gains;

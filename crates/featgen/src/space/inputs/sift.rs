@@ -45,10 +45,11 @@ impl Default for Sieve {
 const SLACK: f64 = 1e-12;
 
 /// What a score or a gain is at least and at most.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Between {
-    least: f64,
-    most: f64,
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::space) struct Between {
+    pub(in crate::space) least: f64,
+    /// Not a number where nothing is known.
+    pub(in crate::space) most: f64,
 }
 
 /// What the score and the gain of a column are at most. Not a number where nothing is known.
@@ -72,21 +73,16 @@ impl Inputs<'_> {
             range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, taken));
             tops
         };
-        if !(self.is_worth_sifting(wanted, sieve) && self.columns.has_rough(sieve.room)) {
+        if !(self.is_worth_sifting(wanted, self.columns.len(), sieve) && self.columns.has_rough(sieve.room)) {
             return Ok(self.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)));
         }
         let laid = Outputs::new(v.v, v.rows);
         let rough = |range: Range<usize>, tops: &mut Tops<usize>| {
-            let mut out = vec![0.0; 2 * v.outputs * range.len()];
-            self.columns.rough_dots(range.clone(), &laid, &mut out);
-            self.weigh(&range, &mut out, 1);
-            let rough = Rough::new(&out, range.len());
-            let offer = |(j, position)| {
-                let score = Between::length((0..v.outputs).map(|k| rough.at(k, j)));
+            let offer = |(position, score): (usize, Between)| {
                 tops.offer(score.least, position, taken);
                 Most { score: score.most, gain: 0.0 }
             };
-            range.enumerate().map(offer).collect()
+            range.clone().zip(self.rough_lengths(range, v.outputs, &laid)).map(offer).collect()
         };
         let may_win = |most: &Most, tops: &Tops<usize>| !is_below(most.score, tops.threshold());
         let exact = |range: Range<usize>| {
@@ -96,6 +92,62 @@ impl Inputs<'_> {
             })?
         };
         self.sift(sieve, wanted, rough, may_win, exact)
+    }
+
+    /// Between which the length of the `c_j` of every column is, by its position, for a search for the best of so many candidates made
+    /// of columns. None if such a look does not pay.
+    pub(in crate::space) fn lengths_roughly(
+        &self,
+        v: Residuals<'_>,
+        wanted: Wanted,
+        candidates: usize,
+        sieve: &Sieve,
+    ) -> Result<Option<Vec<Between>>> {
+        if !(self.is_worth_sifting(wanted, candidates, sieve) && self.columns.has_rough(sieve.room)) {
+            return Ok(None);
+        }
+        let (laid, batch) = (Outputs::new(v.v, v.rows), self.columns.batch());
+        let mut lengths = vec![Between::default(); self.columns.len()];
+        lengths.par_chunks_mut(batch).enumerate().try_for_each(|(k, lengths)| {
+            self.go_on()?;
+            let range = k * batch..k * batch + lengths.len();
+            lengths.copy_from_slice(&self.rough_lengths(range, v.outputs, &laid));
+            Ok(())
+        })?;
+        Ok(Some(lengths))
+    }
+
+    /// The squares of the lengths of the `c_j` of columns at these positions, which increase; 0 for all others.
+    pub(in crate::space) fn squares_at(
+        &self,
+        positions: impl Iterator<Item = usize>,
+        v: Residuals<'_>,
+        sieve: &Sieve,
+    ) -> Result<Vec<f64>> {
+        let runs = runs(positions, self.columns.batch());
+        self.count_in_vain(&runs, sieve);
+        let laid = Outputs::new(v.v, v.rows);
+        let look = |k: usize| {
+            self.fetch_ahead(&runs, k);
+            self.with_sums(runs[k].clone(), v.outputs, &laid, None, |sums| {
+                self.check(runs[k].start, sums, runs[k].len())?;
+                let sums = Sums::new(sums, runs[k].len());
+                Ok((0..runs[k].len()).map(|j| sums.square(j)).collect::<Vec<f64>>())
+            })?
+        };
+        let found: Vec<Vec<f64>> = (0..runs.len()).into_par_iter().map(look).collect::<Result<_>>()?;
+        let mut squares = vec![0.0; self.columns.len()];
+        runs.into_iter().zip(found).for_each(|(run, found)| squares[run].copy_from_slice(&found));
+        Ok(squares)
+    }
+
+    /// Between which the length of the `c_j` of each column of a range is.
+    fn rough_lengths(&self, range: Range<usize>, outputs: usize, laid: &Outputs<'_>) -> Vec<Between> {
+        let mut out = vec![0.0; 2 * outputs * range.len()];
+        self.columns.rough_dots(range.clone(), laid, &mut out);
+        self.weigh(&range, &mut out, 1);
+        let rough = Rough::new(&out, range.len());
+        (0..range.len()).map(|j| Between::length((0..outputs).map(|k| rough.at(k, j)))).collect()
     }
 
     /// The best of all columns by score, and of those that are not taken by gain.
@@ -115,7 +167,7 @@ impl Inputs<'_> {
             tops
         };
         let has_rough = || self.columns.has_rough_gains() && self.columns.has_rough(sieve.room);
-        if !(self.is_worth_sifting(wanted, sieve) && has_rough()) {
+        if !(self.is_worth_sifting(wanted, self.columns.len(), sieve) && has_rough()) {
             return Ok(self.gains(v, gain, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)));
         }
         let (outputs, both, totals) = (v.outputs, both(v, gain), gain.totals(v.rows));
@@ -161,10 +213,26 @@ impl Inputs<'_> {
         if rough { (self.columns.len() * size_of::<Most>()) as u64 } else { 0 }
     }
 
-    fn is_worth_sifting(&self, wanted: Wanted, sieve: &Sieve) -> bool {
+    /// Whether a rough look pays where the best of so many candidates are wanted.
+    fn is_worth_sifting(&self, wanted: Wanted, candidates: usize, sieve: &Sieve) -> bool {
         let many = wanted.best.saturating_add(wanted.fresh).saturating_mul(FEW);
         let hopeless = sieve.in_vain.load(Ordering::Relaxed) >= PATIENCE;
-        !hopeless && many <= self.columns.len() && self.columns.by_blocks().is_none()
+        !hopeless && many <= candidates && self.columns.by_blocks().is_none()
+    }
+
+    /// Remembers a look that was in vain, by the columns that it left.
+    fn count_in_vain(&self, left: &[Range<usize>], sieve: &Sieve) {
+        if left.iter().map(Range::len).sum::<usize>() > self.columns.len() / MANY_LEFT {
+            sieve.in_vain.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What is looked at after the k-th of these runs is on its way meanwhile, where it is on disk.
+    fn fetch_ahead(&self, runs: &[Range<usize>], k: usize) {
+        if k.is_multiple_of(AHEAD) {
+            let next = k..runs.len().min(k + 2 * AHEAD);
+            runs[next].iter().for_each(|run| self.columns.will_read(run.clone()));
+        }
     }
 
     /// The best of all columns. `rough` offers what the columns of a range are worth at least, and tells what at most; those that
@@ -188,15 +256,9 @@ impl Inputs<'_> {
         let all = most.par_chunks_mut(batch).enumerate().map(one);
         let known = all.try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))?;
         let left = runs((0..len).filter(|&position| may_win(&most[position], &known)), batch);
-        if left.iter().map(Range::len).sum::<usize>() > len / MANY_LEFT {
-            sieve.in_vain.fetch_add(1, Ordering::Relaxed);
-        }
-        // What is looked at next is on its way meanwhile, where it is on disk.
+        self.count_in_vain(&left, sieve);
         let look = |k: usize| {
-            let next = if k.is_multiple_of(AHEAD) { k..k + 2 * AHEAD } else { 0..0 };
-            left[next.start.min(left.len())..next.end.min(left.len())]
-                .iter()
-                .for_each(|run| self.columns.will_read(run.clone()));
+            self.fetch_ahead(&left, k);
             exact(left[k].clone())
         };
         (0..left.len()).into_par_iter().map(look).try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))
@@ -244,6 +306,11 @@ impl<'o> Rough<'o> {
 }
 
 impl Between {
+    /// Whether it is so whatever is not known.
+    pub(in crate::space) fn is_surely_below(self, other: f64) -> bool {
+        is_below(self.most, other)
+    }
+
     /// The length of a vector of numbers whose sizes are between these.
     fn length(sizes: impl Iterator<Item = Self> + Clone) -> Self {
         let length = |size: fn(Self) -> f64| crate::space::ask::length(sizes.clone().map(size));
