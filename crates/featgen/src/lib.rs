@@ -35,6 +35,7 @@ mod bracket;
 mod context;
 pub mod data;
 mod digest;
+mod elementary;
 pub mod error;
 pub mod feature;
 pub mod files;

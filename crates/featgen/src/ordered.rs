@@ -8,6 +8,9 @@ use rayon::prelude::*;
 /// Rows that one task handles. Fixed, so that sums are grouped the same way on any number of threads.
 const CHUNK: usize = 1 << 13;
 
+/// Terms that are made before they are added.
+const BLOCK: usize = 1 << 6;
+
 /// Partial sums within a chunk: additions that need not wait for each other.
 const LANES: usize = 4;
 
@@ -27,30 +30,28 @@ fn sums_of_part<const N: usize, const K: usize, F: Fn([f64; N]) -> [f64; K]>(
     terms: &F,
 ) -> [f64; K] {
     let n = x[0].len();
-    let mut whole = [&[] as &[[f64; LANES]]; N];
-    for j in 0..N {
-        whole[j] = x[j][..n].as_chunks().0;
-    }
     let mut lanes = [[0.0; LANES]; K];
-    for at in 0..n / LANES {
-        let mut four = [[0.0; K]; LANES];
-        for l in 0..LANES {
-            let mut values = [0.0; N];
-            for j in 0..N {
-                values[j] = whole[j][at][l];
-            }
-            four[l] = terms(values);
-        }
-        for k in 0..K {
-            for l in 0..LANES {
-                lanes[k][l] += four[l][k];
+    for first in (0..n).step_by(BLOCK) {
+        let x = rows_of(&x, first..n.min(first + BLOCK));
+        // First all terms, one like the other, whatever they take: of such a loop the compiler makes vector instructions.
+        let mut made = [[0.0; BLOCK]; K];
+        let count = x[0].len().min(BLOCK);
+        for i in 0..count {
+            let terms = terms(values_at(&x, i));
+            for k in 0..K {
+                made[k][i] = terms[k];
             }
         }
-    }
-    for l in 0..n % LANES {
-        let terms = terms(values_at(&x, n / LANES * LANES + l));
         for k in 0..K {
-            lanes[k][l] += terms[k];
+            let (fours, rest) = made[k][..count].as_chunks::<LANES>();
+            for four in fours {
+                for l in 0..LANES {
+                    lanes[k][l] += four[l];
+                }
+            }
+            for l in 0..rest.len() {
+                lanes[k][l] += rest[l];
+            }
         }
     }
     let mut sums = [0.0; K];

@@ -19,8 +19,12 @@ pub(super) fn best_multiple(limit: f64, top: f64, linear: f64, expand: impl Fn(f
         if value > most {
             (best, most) = (kappa, value);
         }
-        let next = bracket.next(kappa, slope > 0.0, kappa - slope / curvature, 2.0 * kappa);
-        // The value is flat at the maximum: half the digits of kappa give all digits of the bound.
+        let newton = kappa - slope / curvature;
+        // Hardly anything is left to gain. Each step doubles the digits of kappa, so that this one gains nearly all of it.
+        if newton > 0.0 && newton < limit && slope.abs() * (newton - kappa).abs() <= 1e-10 * value.abs() {
+            return newton;
+        }
+        let next = bracket.next(kappa, slope > 0.0, newton, 2.0 * kappa);
         if slope == 0.0 || (next - kappa).abs() <= 1e-9 * kappa {
             break;
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Loss, LossSpec, Objective, Output, PointLoss, Separable};
 use crate::data::Labels;
+use crate::elementary::{exp, ln, ln_1p};
 use crate::error::Result;
 use crate::rounding::UNIT;
 
@@ -41,62 +42,67 @@ impl Loss for Logistic {
 }
 
 /// `1 / (1 + exp(z))`, of full precision for any z.
-#[inline]
+#[inline(always)]
 fn dual(z: f64) -> f64 {
-    let e = (-z.abs()).exp();
+    let e = exp(-z.abs());
     if z > 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
 }
 
 impl PointLoss for Logistic {
-    #[inline]
+    #[inline(always)]
     fn value(&self, f: f64, y: f64) -> f64 {
         // log(1 + exp(-z)) = max(0, -z) + log(1 + exp(-|z|)): nothing overflows.
         let z = y * f;
-        (-z).max(0.0) + (-z.abs()).exp().ln_1p()
+        (-z).max(0.0) + ln_1p(exp(-z.abs()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn residual(&self, f: f64, y: f64) -> f64 {
         y * dual(y * f)
     }
 
-    #[inline]
+    #[inline(always)]
     fn curvature(&self, f: f64, y: f64) -> f64 {
         // Of `y f`, though the sign does not matter: beside the residual, the exponential is computed once.
-        let e = (-(y * f).abs()).exp();
+        let e = exp(-(y * f).abs());
         e / ((1.0 + e) * (1.0 + e))
     }
 
-    #[inline]
+    #[inline(always)]
     fn conjugate(&self, v: f64, _y: f64) -> f64 {
         // The entropy of a coin. Beside a small a, `1 - a` has lost its digits; its logarithm need not.
         let a = v.abs();
-        let rest = 1.0 - a;
-        let log = if a < 0.5 { (-a).ln_1p() } else { rest.ln() };
-        let first = if a > 0.0 { a * a.ln() } else { 0.0 };
-        let second = if rest > 0.0 { rest * log } else { 0.0 };
-        -(first + second)
+        let rest = (1.0 - a).max(0.0);
+        let log = if a < 0.5 { ln_1p(-a.min(0.5)) } else { ln(rest.max(f64::MIN_POSITIVE)) };
+        -(a * ln(a.max(f64::MIN_POSITIVE)) + rest * log)
     }
 
-    #[inline]
+    #[inline(always)]
     fn conjugate_below(&self, v: f64, y: f64) -> f64 {
         // Both terms have the same sign, and each but a few roundings.
         self.conjugate(v, y) * (1.0 - 16.0 * UNIT)
     }
 
-    #[inline]
+    #[inline(always)]
     fn conjugate_slopes(&self, v: f64, y: f64) -> (f64, f64) {
-        let a = v.abs();
-        let (p, q) = (a.max(f64::MIN_POSITIVE), (1.0 - a).max(f64::EPSILON));
-        (y * (q.ln() - p.ln()), -1.0 / (p * q))
+        let [_, slope, curvature] = self.expand_conjugate(v, y);
+        (slope, curvature)
     }
 
-    #[inline]
+    #[inline(always)]
+    fn expand_conjugate(&self, v: f64, y: f64) -> [f64; 3] {
+        let a = v.abs();
+        let (p, q) = (a.max(f64::MIN_POSITIVE), (1.0 - a).max(f64::EPSILON));
+        let (log_p, log_q) = (ln(p), ln(q));
+        [-(p * log_p + q * log_q), y * (log_q - log_p), -1.0 / (p * q)]
+    }
+
+    #[inline(always)]
     fn limit(&self, v: f64, _y: f64) -> f64 {
         1.0 / v.abs()
     }
 
-    #[inline]
+    #[inline(always)]
     fn clamp(&self, v: f64, _y: f64) -> f64 {
         v.clamp(-1.0, 1.0)
     }

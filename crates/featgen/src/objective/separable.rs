@@ -33,6 +33,12 @@ pub trait PointLoss: Send + Sync + 'static {
     /// First and second derivative of [`conjugate`](Self::conjugate) in v; finite wherever it is defined.
     fn conjugate_slopes(&self, v: f64, y: f64) -> (f64, f64);
 
+    /// The conjugate, about, with its first and second derivative: what these have in common may be computed once.
+    fn expand_conjugate(&self, v: f64, y: f64) -> [f64; 3] {
+        let (slope, curvature) = self.conjugate_slopes(v, y);
+        [self.conjugate(v, y), slope, curvature]
+    }
+
     /// The largest multiple of `v` at which the conjugate is defined; it is defined at 0 and, but for rounding, at every residual.
     fn limit(&self, v: f64, y: f64) -> f64;
 
@@ -120,8 +126,8 @@ impl<L: PointLoss> Separable<L> {
             self.sums(v, |y, v, cost| {
                 let ratio = ratio(v, cost);
                 let a = self.loss.clamp(kappa * ratio, y);
-                let (slope, curvature) = self.loss.conjugate_slopes(a, y);
-                [cost * self.loss.conjugate(a, y), v * slope, v * (ratio * curvature)]
+                let [value, slope, curvature] = self.loss.expand_conjugate(a, y);
+                [cost * value, v * slope, v * (ratio * curvature)]
             })
         })
     }
