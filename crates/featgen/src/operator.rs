@@ -41,6 +41,11 @@ pub trait LinearOperator: Debug + Send + Sync {
         false
     }
 
+    /// Whether every column is the one before it on fewer rows, so that the product of two is that of the later with itself.
+    fn is_nested(&self) -> bool {
+        false
+    }
+
     /// `f += X w`.
     fn apply(&self, w: &[f64], f: &mut [f64]);
 
@@ -50,8 +55,9 @@ pub trait LinearOperator: Debug + Send + Sync {
     /// `sum_i v_i x_ij^2` of every column j.
     fn squares(&self, v: &[f64]) -> Vec<f64>;
 
-    /// Writes what some rows hold into `out`, column after column. Rows come in order, each with a number that is for others.
-    fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]);
+    /// Writes what some rows hold into `out`: the k-th of them from `out[k * stride]` on, a number for each column. What is between
+    /// belongs to other operators. Rows come in order, each with a number that is for others.
+    fn pack(&self, rows: &[(u32, f64)], stride: usize, out: &mut [f64]);
 
     /// The same columns over some of the rows only: `place` says where each row goes, if it is kept. Order does not change.
     fn restrict(&self, place: &[Option<u32>]) -> Operator;
@@ -77,14 +83,14 @@ impl LinearOperator for Column {
         vec![self.entries().map(|(i, x)| v[i as usize] * x * x).sum()]
     }
 
-    fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]) {
+    fn pack(&self, rows: &[(u32, f64)], stride: usize, out: &mut [f64]) {
         match self {
             Self::Dense(values) => {
-                out.iter_mut().zip(rows).for_each(|(out, &(i, _))| *out = values[i as usize]);
+                out.iter_mut().step_by(stride).zip(rows).for_each(|(out, &(i, _))| *out = values[i as usize]);
             }
-            Self::Sparse { rows: filled, values } => {
-                find_rows(rows, filled, |at, found| out[at] = found.map_or(0.0, |found| values[found]));
-            }
+            Self::Sparse { rows: filled, values } => find_rows(rows, filled, |at, found| {
+                out[at * stride] = found.map_or(0.0, |found| values[found]);
+            }),
         }
     }
 
@@ -152,10 +158,12 @@ pub(crate) mod tests {
 
         let some: Vec<(u32, f64)> =
             (1..n as u32).filter(|i| i % 3 != 1 || *i == 1).map(|i| (i, 0.0)).collect();
-        let mut packed = vec![f64::NAN; some.len() * width];
-        operator.pack(&some, &mut packed);
-        for (part, x) in packed.chunks(some.len()).zip(matrix) {
-            some.iter().zip(part).for_each(|(&(i, _), packed)| near(*packed, x[i as usize]));
+        let stride = width + 2;
+        let mut packed = vec![f64::NAN; some.len() * stride - 2];
+        operator.pack(&some, stride, &mut packed);
+        for (&(i, _), row) in some.iter().zip(packed.chunks(stride)) {
+            row.iter().zip(matrix).for_each(|(packed, x)| near(*packed, x[i as usize]));
+            assert!(row[width..].iter().all(|x| x.is_nan()), "what is beside them is left alone");
         }
 
         let mut place = vec![None; n];

@@ -168,9 +168,9 @@ impl LinearOperator for SquareOf {
         vec![self.entries().map(|(i, x)| v[i] * x * x).sum()]
     }
 
-    fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]) {
-        self.0.pack(rows, out);
-        out.iter_mut().for_each(|x| *x *= *x);
+    fn pack(&self, rows: &[(u32, f64)], stride: usize, out: &mut [f64]) {
+        self.0.pack(rows, stride, out);
+        out.iter_mut().step_by(stride).for_each(|x| *x *= *x);
     }
 
     fn restrict(&self, place: &[Option<u32>]) -> Operator {

@@ -188,6 +188,10 @@ impl LinearOperator for Steps {
         true
     }
 
+    fn is_nested(&self) -> bool {
+        true
+    }
+
     fn apply(&self, w: &[f64], f: &mut [f64]) {
         let mut table = vec![0.0; w.len() + 1];
         (0..w.len()).for_each(|l| table[l + 1] = table[l] + self.height * w[l]);
@@ -195,10 +199,21 @@ impl LinearOperator for Steps {
     }
 
     fn transpose(&self, v: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.count + 1];
-        self.entries().for_each(|(i, level)| sums[level] += v[i]);
-        suffix_sums(&mut sums);
-        sums.drain(1..).map(|sum| self.height * sum).collect()
+        // Entries in turn to one of several tables: equal levels need not wait for each other.
+        let mut tables = [(); TABLES].map(|()| vec![0.0; self.count + 1]);
+        let (rows, levels) = (self.rows.as_chunks::<TABLES>(), self.levels.as_chunks::<TABLES>());
+        for (rows, levels) in rows.0.iter().zip(levels.0) {
+            for k in 0..TABLES {
+                tables[k][levels[k] as usize] += v[rows[k] as usize];
+            }
+        }
+        for (&row, &level) in rows.1.iter().zip(levels.1) {
+            tables[0][level as usize] += v[row as usize];
+        }
+        let [sums, others @ ..] = &mut tables;
+        others.iter().for_each(|other| sums.iter_mut().zip(other).for_each(|(sum, x)| *sum += x));
+        suffix_sums(sums);
+        sums[1..].iter().map(|sum| self.height * sum).collect()
     }
 
     fn squares(&self, v: &[f64]) -> Vec<f64> {
@@ -206,11 +221,12 @@ impl LinearOperator for Steps {
         self.transpose(v).into_iter().map(|sum| self.height * sum).collect()
     }
 
-    fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]) {
-        let n = rows.len();
+    fn pack(&self, rows: &[(u32, f64)], stride: usize, out: &mut [f64]) {
         operator::find_rows(rows, &self.rows, |at, found| {
             let level = found.map_or(0, |found| self.levels[found] as usize);
-            (0..self.count).for_each(|l| out[l * n + at] = if l < level { self.height } else { 0.0 });
+            let (reached, others) = out[at * stride..][..self.count].split_at_mut(level);
+            reached.fill(self.height);
+            others.fill(0.0);
         });
     }
 
@@ -220,6 +236,9 @@ impl LinearOperator for Steps {
         Operator::Implicit(Arc::new(Self { rows, levels, count: self.count, height: self.height }))
     }
 }
+
+/// Tables that a histogram is made in.
+const TABLES: usize = 4;
 
 /// Replaces every number by the sum of it and all that follow.
 fn suffix_sums(numbers: &mut [f64]) {

@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, LazyLock};
 
+use multiversion::multiversion;
 use serde::{Deserialize, Serialize};
 
 use super::{Curve, ExactF64, Feature, FeatureKind, Negative, from_one};
 use crate::data::{Column, ColumnView};
+use crate::elementary::{self, LARGEST_ANGLE};
 use crate::operator::{self, LinearOperator, Operator};
 
 /// Harmonics of the additive Gaussian kernel: with the constant, eleven dimensions.
@@ -72,8 +74,24 @@ static GREATEST_SQUARE: LazyLock<f64> = LazyLock::new(|| 4.0 * AMPLITUDES.iter()
 
 /// Cosine and sine of the first harmonic at `x`.
 fn phase(sigma: f64, x: f64) -> [f64; 2] {
-    let (sine, cosine) = (SPACING / sigma * x).sin_cos();
+    let angle = SPACING / sigma * x;
+    if angle.abs() <= LARGEST_ANGLE {
+        return elementary::cos_sin(angle);
+    }
+    let (sine, cosine) = angle.sin_cos();
     [cosine, sine]
+}
+
+/// The same of many values, to the bit.
+#[multiversion(targets("x86_64+avx2"))]
+fn phases(sigma: f64, x: &[f64], cosines: &mut [f64], sines: &mut [f64]) {
+    let turn = SPACING / sigma;
+    for ((x, cosine), sine) in x.iter().zip(cosines.iter_mut()).zip(sines.iter_mut()) {
+        [*cosine, *sine] = elementary::cos_sin(turn * x);
+    }
+    for (k, x) in x.iter().enumerate().filter(|(_, x)| (turn * **x).abs() > LARGEST_ANGLE) {
+        [cosines[k], sines[k]] = phase(sigma, *x);
+    }
 }
 
 /// Calls `each` with the number of every harmonic, from 0, and its two waves: `a (cos k t - 1)` and `a sin k t`, where `a` is the
@@ -153,14 +171,23 @@ pub(crate) struct Waves {
     /// Where the phase is not 0; rows increase.
     rows: Vec<u32>,
     /// Cosine and sine of the phases there.
-    phases: Vec<[f64; 2]>,
+    cosines: Vec<f64>,
+    sines: Vec<f64>,
 }
+
+/// Rows that are computed with at a time.
+const ABREAST: usize = 8;
+
+/// Phases of some rows, and after a while those of higher harmonics, all without amplitude.
+type Few = [f64; ABREAST];
 
 impl Waves {
     /// The waves of a column of values.
     pub(crate) fn new(column: ColumnView<'_>, sigma: f64) -> Self {
-        let (rows, phases) = operator::map_nonzeros(column, |x| phase(sigma, x));
-        Self { rows, phases }
+        let (rows, x) = operator::map_nonzeros(column, |x| x);
+        let (mut cosines, mut sines) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        phases(sigma, &x, &mut cosines, &mut sines);
+        Self { rows, cosines, sines }
     }
 
     /// The greatest squared length of a row, whatever the value.
@@ -168,10 +195,70 @@ impl Waves {
         *GREATEST_SQUARE
     }
 
-    /// The rows whose phase is not 0, with the phase.
-    fn entries(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
-        self.rows.iter().zip(&self.phases).map(|(&i, &phase)| (i as usize, phase))
+    /// Calls `see` with some rows after the other and their phases. The last are filled up with phases of 0.
+    #[inline(always)]
+    fn each_few(&self, mut see: impl FnMut(&[u32], [Few; 2])) {
+        let (rows, few) = self.rows.as_chunks::<ABREAST>();
+        let (cosines, sines) = (self.cosines.as_chunks().0, self.sines.as_chunks().0);
+        for ((rows, cosines), sines) in rows.iter().zip(cosines).zip(sines) {
+            see(rows, [*cosines, *sines]);
+        }
+        if !few.is_empty() {
+            let (mut c, mut s, done) = ([1.0; ABREAST], [0.0; ABREAST], self.rows.len() - few.len());
+            c[..few.len()].copy_from_slice(&self.cosines[done..]);
+            s[..few.len()].copy_from_slice(&self.sines[done..]);
+            see(few, [c, s]);
+        }
     }
+
+    /// The phase of a row that has one.
+    fn phase(&self, place: usize) -> [f64; 2] {
+        [self.cosines[place], self.sines[place]]
+    }
+}
+
+/// Calls `each` with the number of every harmonic and its waves, without amplitude, of some phases.
+#[inline(always)]
+fn each_harmonic_of_few([c1, s1]: [Few; 2], mut each: impl FnMut(usize, &Few, &Few)) {
+    let (mut c, mut s) = ([1.0; ABREAST], [0.0; ABREAST]);
+    for k in 0..HARMONICS {
+        let mut less = [0.0; ABREAST];
+        for l in 0..ABREAST {
+            (c[l], s[l]) = (c[l] * c1[l] - s[l] * s1[l], s[l] * c1[l] + c[l] * s1[l]);
+            less[l] = c[l] - 1.0;
+        }
+        each(k, &less, &s);
+    }
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn apply(waves: &Waves, w: &[f64; WAVES], f: &mut [f64]) {
+    waves.each_few(|rows, phases| {
+        let mut sums = [0.0; ABREAST];
+        each_harmonic_of_few(phases, |k, c, s| {
+            for l in 0..ABREAST {
+                sums[l] += w[2 * k] * c[l] + w[2 * k + 1] * s[l];
+            }
+        });
+        rows.iter().zip(sums).for_each(|(&i, sum)| f[i as usize] += sum);
+    });
+}
+
+/// The sums over all rows of `v` times what `of` makes of each wave, without amplitude.
+#[multiversion(targets("x86_64+avx2"))]
+fn transpose<F: Fn(f64) -> f64>(waves: &Waves, v: &[f64], of: F) -> [f64; WAVES] {
+    let mut sums = [[0.0; ABREAST]; WAVES];
+    waves.each_few(|rows, phases| {
+        let mut few = [0.0; ABREAST];
+        rows.iter().zip(&mut few).for_each(|(&i, few)| *few = v[i as usize]);
+        each_harmonic_of_few(phases, |k, c, s| {
+            for l in 0..ABREAST {
+                sums[2 * k][l] += few[l] * of(c[l]);
+                sums[2 * k + 1][l] += few[l] * of(s[l]);
+            }
+        });
+    });
+    sums.map(|sums| sums.iter().sum())
 }
 
 impl LinearOperator for Waves {
@@ -180,52 +267,35 @@ impl LinearOperator for Waves {
     }
 
     fn apply(&self, w: &[f64], f: &mut [f64]) {
-        for (i, phase) in self.entries() {
-            let mut sum = 0.0;
-            each_harmonic(phase, |k, [c, s]| sum += w[2 * k] * c + w[2 * k + 1] * s);
-            f[i] += sum;
+        let mut scaled = [0.0; WAVES];
+        for (k, scaled) in scaled.iter_mut().enumerate() {
+            *scaled = AMPLITUDES[k / 2] * w[k];
         }
+        apply(self, &scaled, f);
     }
 
     fn transpose(&self, v: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0; WAVES];
-        for (i, phase) in self.entries() {
-            let v = v[i];
-            each_harmonic(phase, |k, [c, s]| {
-                sums[2 * k] += v * c;
-                sums[2 * k + 1] += v * s;
-            });
-        }
-        sums
+        let sums = transpose(self, v, |x| x);
+        sums.iter().enumerate().map(|(k, sum)| AMPLITUDES[k / 2] * sum).collect()
     }
 
     fn squares(&self, v: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0; WAVES];
-        for (i, phase) in self.entries() {
-            let v = v[i];
-            each_harmonic(phase, |k, [c, s]| {
-                sums[2 * k] += v * c * c;
-                sums[2 * k + 1] += v * s * s;
-            });
-        }
-        sums
+        let sums = transpose(self, v, |x| x * x);
+        sums.iter().enumerate().map(|(k, sum)| AMPLITUDES[k / 2].powi(2) * sum).collect()
     }
 
-    fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]) {
-        let n = rows.len();
+    fn pack(&self, rows: &[(u32, f64)], stride: usize, out: &mut [f64]) {
         operator::find_rows(rows, &self.rows, |at, found| {
-            let phase = found.map_or([1.0, 0.0], |found| self.phases[found]);
-            each_harmonic(phase, |k, [c, s]| {
-                out[2 * k * n + at] = c;
-                out[(2 * k + 1) * n + at] = s;
-            });
+            let phase = found.map_or([1.0, 0.0], |found| self.phase(found));
+            let row = &mut out[at * stride..][..WAVES];
+            each_harmonic(phase, |k, waves| row[2 * k..2 * k + 2].copy_from_slice(&waves));
         });
     }
 
     fn restrict(&self, place: &[Option<u32>]) -> Operator {
         let (rows, from) = operator::moved_rows(&self.rows, place);
-        let phases = from.into_iter().map(|k| self.phases[k]).collect();
-        Operator::Implicit(Arc::new(Self { rows, phases }))
+        let [cosines, sines] = [&self.cosines, &self.sines].map(|x| from.iter().map(|&k| x[k]).collect());
+        Operator::Implicit(Arc::new(Self { rows, cosines, sines }))
     }
 }
 

@@ -35,6 +35,10 @@ pub(super) struct SparseColumn {
 /// Rows of the result that one task computes: they stay in the first-level cache while columns stream by.
 const PART: usize = 1 << 11;
 
+/// Rows that one task writes one after the other, and columns that it looks at together.
+const PACKED: usize = 64;
+const ABREAST: usize = 8;
+
 /// The part of filled values from which dense loops beat sparse ones.
 const DENSE_FROM: f64 = 0.2;
 
@@ -184,26 +188,44 @@ impl Cache {
         }
     }
 
-    /// Writes what some rows, in order, hold into `out`, column after column, for as many columns as fit.
-    pub(super) fn pack(&self, rows: &[(u32, f64)], out: &mut [f64]) {
-        let k = rows.len();
+    /// Writes what some rows, in order, hold in the first columns into `out`, row after row, as many columns as a row is long.
+    pub(super) fn pack(&self, rows: &[(u32, f64)], width: usize, out: &mut [f64]) {
+        if width == 0 {
+            return;
+        }
+        out.par_chunks_mut(width * PACKED).zip(rows.par_chunks(PACKED)).for_each(|(out, rows)| {
+            self.pack_few(rows, width, out);
+        });
+    }
+
+    fn pack_few(&self, rows: &[(u32, f64)], width: usize, out: &mut [f64]) {
         match &self.columns {
-            Columns::Dense(columns) => out.par_chunks_mut(k).zip(columns).for_each(|(out, x)| {
-                out.iter_mut().zip(rows).for_each(|(out, &(i, _))| *out = x[i as usize]);
-            }),
-            Columns::Sparse(columns) => out.par_chunks_mut(k).zip(columns).for_each(|(out, x)| {
-                find_rows(rows, &x.rows, |at, found| out[at] = found.map_or(0.0, |found| x.value(found)));
-            }),
-            Columns::Operators(operators) => {
-                let mut rest = out;
-                let mut parts = Vec::with_capacity(operators.len());
-                for operator in operators {
-                    // Columns are added operator by operator, so that none is cut.
-                    let Some((part, after)) = rest.split_at_mut_checked(k * operator.width()) else { break };
-                    parts.push((operator, part));
-                    rest = after;
+            Columns::Dense(columns) => {
+                // A few columns at a time: what is read of each, and what is written of each row, follows on what was before.
+                for (k, few) in columns[..width].chunks(ABREAST).enumerate() {
+                    for (out, &(i, _)) in out.chunks_exact_mut(width).zip(rows) {
+                        let out = &mut out[k * ABREAST..];
+                        few.iter().zip(out).for_each(|(x, out)| *out = x[i as usize]);
+                    }
                 }
-                parts.into_par_iter().for_each(|(operator, part)| operator.pack(rows, part));
+            }
+            Columns::Sparse(columns) => {
+                for (j, x) in columns[..width].iter().enumerate() {
+                    find_rows(rows, &x.rows, |at, found| {
+                        out[at * width + j] = found.map_or(0.0, |found| x.value(found));
+                    });
+                }
+            }
+            Columns::Operators(operators) => {
+                // Columns are added operator by operator, so that none is cut.
+                let mut first = 0;
+                for operator in operators {
+                    if first == width {
+                        break;
+                    }
+                    operator.pack(rows, width, &mut out[first..]);
+                    first += operator.width();
+                }
             }
         }
     }

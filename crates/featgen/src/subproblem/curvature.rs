@@ -3,6 +3,7 @@
 //! many for a matrix, the columns as they are cached.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -120,6 +121,14 @@ impl Curvature {
         }
     }
 
+    /// Where columns are nested whose products with each other are not known.
+    pub(super) fn nested(&self) -> &[Range<usize>] {
+        match self {
+            Self::Implicit(implicit) => &implicit.nested,
+            Self::Matrix(_) | Self::Wide(_) => &[],
+        }
+    }
+
     /// The entry of a column with itself.
     pub(super) fn diagonal(&self, j: usize) -> f64 {
         match self {
@@ -165,6 +174,7 @@ pub(super) struct Implicit {
     /// Those that are not 0.
     active: Vec<f64>,
     operators: Vec<Operator>,
+    nested: Vec<Range<usize>>,
     sums: Vec<f64>,
     diagonal: Vec<f64>,
 }
@@ -178,7 +188,15 @@ impl Implicit {
         let operators: Vec<Operator> = operators.par_iter().map(|x| x.restrict(&place)).collect();
         let sums = operators.iter().flat_map(|x| x.transpose(&active)).collect();
         let diagonal = operators.iter().flat_map(|x| x.squares(&active)).collect();
-        Self { weights: h.to_vec(), active, operators, sums, diagonal }
+        let mut width = 0;
+        let mut nested = Vec::new();
+        for operator in &operators {
+            if operator.is_nested() {
+                nested.push(width..width + operator.width());
+            }
+            width += operator.width();
+        }
+        Self { weights: h.to_vec(), active, operators, nested, sums, diagonal }
     }
 
     fn apply(&self, w: &[f64]) -> Vec<f64> {

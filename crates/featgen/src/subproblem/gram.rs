@@ -189,29 +189,28 @@ impl Gram {
     }
 
     fn accumulate_packed(&mut self, cache: &Cache, rows: &[(u32, f64)], columns: std::ops::Range<usize>) {
-        let (width, first, last) = (self.width, columns.start, columns.end);
+        let (width, first, last, wide) = (self.width, columns.start, columns.end, columns.len());
         for rows in rows.chunks(ROWS) {
-            let k = rows.len();
-            self.packed.resize(k * last, 0.0);
-            cache.pack(rows, &mut self.packed);
-            let packed = &self.packed;
-            self.weighted.resize(k * columns.len(), 0.0);
+            // Row after row: what a product of matrices reads side by side lies side by side.
+            self.packed.resize(rows.len() * last, 0.0);
+            cache.pack(rows, last, &mut self.packed);
+            self.weighted.clear();
+            for (row, &(_, weight)) in self.packed.chunks_exact(last).zip(rows) {
+                self.weighted.extend(row[first..].iter().map(|x| weight * x));
+            }
             let sums = &mut self.sums[columns.clone()];
-            self.weighted.par_chunks_mut(k).zip(sums).enumerate().for_each(|(c, (weighted, sum))| {
-                let plain = &packed[(first + c) * k..][..k];
-                for ((w, p), &(_, weight)) in weighted.iter_mut().zip(plain).zip(rows) {
-                    *w = weight * p;
-                }
-                *sum += weighted.iter().sum::<f64>();
-            });
+            for row in self.weighted.chunks_exact(wide) {
+                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+            }
+            let left = MatRef::from_row_major_slice(&self.packed, rows.len(), last);
+            let right = MatRef::from_row_major_slice(&self.weighted, rows.len(), wide);
             let tiles = self.entries[first * width..last * width].par_chunks_mut(TILE * width);
-            tiles.zip(self.weighted.par_chunks(TILE * k)).enumerate().for_each(|(t, (out, weighted))| {
-                let wide = weighted.len() / k;
+            tiles.enumerate().for_each(|(t, out)| {
+                let count = out.len() / width;
                 // The upper triangle: rows up to the tile's last column.
-                let high = first + t * TILE + wide;
-                let left = MatRef::from_column_major_slice(&packed[..high * k], k, high);
-                let right = MatRef::from_column_major_slice(weighted, k, wide);
-                let out = MatMut::from_column_major_slice_mut(out, width, wide).subrows_mut(0, high);
+                let high = first + t * TILE + count;
+                let (left, right) = (left.subcols(0, high), right.subcols(t * TILE, count));
+                let out = MatMut::from_column_major_slice_mut(out, width, count).subrows_mut(0, high);
                 matmul(out, Accum::Add, left.transpose(), right, 1.0, Par::Seq);
             });
         }

@@ -19,6 +19,7 @@ mod mkl;
 mod model;
 mod moreau;
 mod newton;
+mod precondition;
 mod row_view;
 mod system;
 mod thinning;

@@ -15,6 +15,7 @@ use faer::{MatRef, Side};
 use super::curvature::Curvature;
 use super::eliminate::Eliminated;
 use super::newton::Regulariser;
+use super::precondition::Run;
 use super::system::{self, System};
 use super::{Blocks, Cache, norm};
 use crate::kernels;
@@ -155,6 +156,33 @@ impl Quadratic<'_> {
         let (own, i) = (output[k] as usize, columns[k] as usize);
         let entry = self.curvature[own].diagonal(i) - eliminated(&self.eliminated[own].rows, i, i);
         (scales[k] * scales[k] * entry).max(0.0)
+    }
+
+    /// The runs of coordinates in a range that belong to nested columns whose entries are not known.
+    pub(super) fn nested(&self, range: Range<usize>) -> impl Iterator<Item = Run> {
+        let (runs, stride) = (self.curvature[0].nested(), self.curvature.len());
+        let columns = &self.blocks.columns;
+        let mut k = range.start;
+        std::iter::from_fn(move || {
+            while k < range.end {
+                let column = columns[k] as usize;
+                let run = runs.binary_search_by_key(&column, |run| run.start).ok().map(|at| runs[at].clone());
+                // Every output has the same; the coordinates of a column are never apart.
+                let whole = run.filter(|run| {
+                    let last = k + (run.len() - 1) * stride;
+                    last < range.end
+                        && (k..=last).step_by(stride).map(|k| columns[k] as usize).eq(run.clone())
+                });
+                let (first, count) = (k, whole.map_or(0, |run| run.len()));
+                // After the last output of a run comes what follows it.
+                let last_output = self.blocks.output[k] as usize + 1 == stride;
+                k += if count > 0 && last_output { (count - 1) * stride + 1 } else { 1 };
+                if count > 0 {
+                    return Some(Run { first, stride, count });
+                }
+            }
+            None
+        })
     }
 
     fn shape(&self, h: usize) -> Shape {

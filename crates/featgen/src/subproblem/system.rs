@@ -9,6 +9,7 @@ use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 
 use super::model::Quadratic;
+use super::precondition::Preconditioner;
 use crate::kernels;
 
 /// The system on blocks that are not zero; all others stay where they are.
@@ -55,19 +56,11 @@ impl System<'_> {
         self.factorise(&r).unwrap_or(d)
     }
 
-    /// Conjugate gradients, preconditioned by the diagonal. Says whether they got there.
+    /// Conjugate gradients. Says whether they got there.
     fn iterate(&self, mut r: Vec<f64>, most: usize) -> (Vec<f64>, bool) {
-        let mut scale = vec![0.0; r.len()];
-        for Live { range, across, along } in &self.live {
-            for k in range.clone() {
-                let square = self.units[k] * self.units[k];
-                let curve = across * (1.0 - square) + (self.share + along) * square;
-                scale[k] = 1.0 / (self.quadratic.diagonal(k) + curve);
-            }
-        }
-        let precondition = |r: &[f64]| r.iter().zip(&scale).map(|(r, s)| r * s).collect::<Vec<f64>>();
+        let preconditioner = Preconditioner::new(self);
         let mut d = vec![0.0; r.len()];
-        let mut s = precondition(&r);
+        let mut s = preconditioner.apply(&r);
         let mut direction = s.clone();
         let mut rho: f64 = kernels::dot(&r, &s);
         let enough = if self.quadratic.has_matrix() { SOLVED } else { ROUGHLY_SOLVED } * rho;
@@ -83,7 +76,7 @@ impl System<'_> {
             let step = rho / curvature;
             kernels::add_scaled(step, &direction, &mut d);
             kernels::add_scaled(-step, &image, &mut r);
-            s = precondition(&r);
+            s = preconditioner.apply(&r);
             let next = kernels::dot(&r, &s);
             let keep = next / rho;
             direction.iter_mut().zip(&s).for_each(|(d, s)| *d = s + keep * *d);

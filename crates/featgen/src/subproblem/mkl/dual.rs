@@ -169,9 +169,8 @@ impl Rows {
         let (n, width) = (problem.cache.rows(), problem.cache.len());
         let Some(sparse) = problem.cache.sparse() else {
             let all: Vec<(u32, f64)> = (0..n as u32).map(|i| (i, 1.0)).collect();
-            let mut columns = vec![0.0; n * width];
-            problem.cache.pack(&all, &mut columns);
-            let values = (0..n).flat_map(|i| columns.iter().skip(i).step_by(n).copied()).collect();
+            let mut values = vec![0.0; n * width];
+            problem.cache.pack(&all, width, &mut values);
             return Self::Dense { width, values };
         };
         Self::Sparse(RowView::new(sparse, n))
