@@ -143,6 +143,10 @@ impl Columns for Except<'_> {
         self.columns.by_blocks().map(|_| self as &dyn RowBlocks)
     }
 
+    fn will_read(&self, range: Range<usize>) {
+        self.pieces(range).for_each(|piece| self.columns.will_read(piece));
+    }
+
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         let inner: Vec<usize> = positions.iter().map(|&position| self.inner(position)).collect();
         self.columns.gather(&inner)

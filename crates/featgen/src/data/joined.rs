@@ -131,6 +131,10 @@ impl Columns for Joined {
         parts.flat_map(|(columns, part)| columns.moments(part, weights)).collect()
     }
 
+    fn will_read(&self, range: Range<usize>) {
+        self.parts(range).into_iter().for_each(|(columns, part)| columns.will_read(part));
+    }
+
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
         let middle = self.left.len();
         let (left, right): (Vec<usize>, Vec<usize>) = positions.iter().partition(|&&k| k < middle);
