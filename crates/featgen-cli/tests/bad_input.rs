@@ -158,7 +158,7 @@ fn usage_and_files() {
         case("unknown solver", two_classes(20), "train in --solver magic", 2, "--solver"),
         case("degree 0", two_classes(20), "train in --space products --degree 0", 2, "--degree: must be a whole number within 1 and 16, not 0"),
         case("products of large values", "a 1:1\nb 1:2\n", "train in --space products", 1, "in: row 2, feature 1: 2 is not within 0 and 1"),
-        case("products of negative values", "a 1:1\nb 1:1 2:-0.5\n", "train in --space products", 1, "in: row 2, feature 2: -0.5 is not within 0 and 1, as products of several features need; scale the values"),
+        case("products of negative values", "a 1:1\nb 1:1 2:-0.5\n", "train in --space products", 1, "in: row 2, feature 2: -0.5 is not within 0 and 1, as products of several features need; scale the values, or leave the feature out"),
         case("products of an array with nan", npy("<f8", "(2, 2)", &[0xff; 32]), "train in --labels labels --space products", 1, "in: row 1, feature 1: NaN is not within 0 and 1"),
         case("pairs of an array with nan", npy("<f8", "(2, 2)", &[0xff; 32]), "train in --labels labels --space poly2", 1, "in: row 1, feature 1: NaN is not a finite number"),
         case("curves of an array with nan", npy("<f8", "(2, 2)", &[0xff; 32]), "train in --labels labels --space gaussian", 1, "in: row 1, feature 1: NaN is not a finite number"),

@@ -385,8 +385,9 @@ fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
     let parts: Vec<_> = known.par_chunks_mut(batch).enumerate().map(part).collect();
     // The first bad value is named, on any number of threads.
     if let Some((position, row, x)) = parts.iter().find_map(|bad| *bad) {
-        let reason =
-            format!("{x} is not within 0 and 1, as products of several features need; scale the values");
+        let reason = format!(
+            "{x} is not within 0 and 1, as products of several features need; scale the values, or leave the feature out"
+        );
         return Err(inputs.refuse(position, Some(row), reason));
     }
     Ok(known)
