@@ -70,7 +70,11 @@ impl<L: PointLoss> Separable<L> {
     fn sums<const K: usize>(&self, x: &[f64], terms: impl Fn(f64, f64, f64) -> [f64; K] + Sync) -> [f64; K] {
         let mut all = [0.0; K];
         for (y, x) in self.by_output(x) {
-            let part = ordered::sums_over([y, x, &self.costs], |[y, x, cost]| terms(y, x, cost));
+            let part = ordered::sums_over(
+                [y, x, &self.costs],
+                #[inline(always)]
+                |[y, x, cost]| terms(y, x, cost),
+            );
             all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
         }
         all
@@ -80,7 +84,12 @@ impl<L: PointLoss> Separable<L> {
     fn map(&self, x: &[f64], out: &mut [f64], each: impl Fn(f64, f64, f64) -> f64 + Sync) {
         let n = self.costs.len().max(1);
         for ((y, x), out) in self.by_output(x).zip(out.chunks_exact_mut(n)) {
-            ordered::fill_from([y, x, &self.costs], out, |[y, x, cost]| each(y, x, cost));
+            ordered::fill_from(
+                [y, x, &self.costs],
+                out,
+                #[inline(always)]
+                |[y, x, cost]| each(y, x, cost),
+            );
         }
     }
 
@@ -88,11 +97,16 @@ impl<L: PointLoss> Separable<L> {
     fn best_shift(&self, y: &[f64], f: &[f64], start: f64) -> f64 {
         let mut b = start;
         let mut bracket = Bracket { low: f64::NEG_INFINITY, high: f64::INFINITY };
+        let mut before = 0.0;
         for _ in 0..200 {
-            let [slope, size, curvature] = ordered::sums_over([y, f, &self.costs], |[y, f, cost]| {
-                let v = cost * self.loss.residual(f - b, y);
-                [v, v.abs(), cost * self.loss.curvature(f - b, y)]
-            });
+            let [slope, size, curvature] = ordered::sums_over(
+                [y, f, &self.costs],
+                #[inline(always)]
+                |[y, f, cost]| {
+                    let v = cost * self.loss.residual(f - b, y);
+                    [v, v.abs(), cost * self.loss.curvature(f - b, y)]
+                },
+            );
             if slope.abs() <= 1e-14 * size {
                 break;
             }
@@ -102,6 +116,11 @@ impl<L: PointLoss> Separable<L> {
                 break;
             }
             b = next;
+            // Each step gains as many digits as the one before, or more: after this one there is no need to look.
+            if slope.abs() * (slope.abs() / before) <= 1e-15 * size {
+                break;
+            }
+            before = slope.abs();
         }
         b
     }
@@ -123,27 +142,32 @@ impl<L: PointLoss> Separable<L> {
         // As it is, v is feasible; larger multiples must be so with rounding.
         let limit = (limit * (1.0 - 8.0 * UNIT)).max(1.0);
         bound::best_multiple(limit, top, linear, |kappa| {
-            self.sums(v, |y, v, cost| {
-                let ratio = ratio(v, cost);
-                let a = self.loss.clamp(kappa * ratio, y);
-                let [value, slope, curvature] = self.loss.expand_conjugate(a, y);
-                [cost * value, v * slope, v * (ratio * curvature)]
-            })
+            self.sums(
+                v,
+                #[inline(always)]
+                |y, v, cost| {
+                    let ratio = ratio(v, cost);
+                    let a = self.loss.clamp(kappa * ratio, y);
+                    let [value, slope, curvature] = self.loss.expand_conjugate(a, y);
+                    [cost * value, v * slope, v * (ratio * curvature)]
+                },
+            )
         })
     }
 
     /// A number that is surely not above what the multiple kappa of `v` proves.
     pub(super) fn bound_at(&self, kappa: f64, v: &[f64], top: f64, linear: f64) -> f64 {
-        let [sum, size] = self.sums(v, |y, v, cost| {
-            // Two operations make the ratio; a concave function is smallest at an end of where it may be.
-            let a = kappa * v / cost;
-            let [low, high] = [a * (1.0 - 4.0 * UNIT), a * (1.0 + 4.0 * UNIT)].map(|a| self.loss.clamp(a, y));
-            let term = match cost > 0.0 {
-                true => cost * self.loss.conjugate_below(low, y).min(self.loss.conjugate_below(high, y)),
-                false => 0.0,
-            };
-            [term, term.abs()]
-        });
+        let [sum, size] = self.sums(
+            v,
+            #[inline(always)]
+            |y, v, cost| {
+                // Two operations make the ratio; a concave function is smallest at an end of where it may be.
+                let a = ratio(kappa * v, cost);
+                let end = |off: f64| self.loss.conjugate_below(self.loss.clamp(a * (1.0 + off), y), y);
+                let term = cost * end(-4.0 * UNIT).min(end(4.0 * UNIT));
+                [term, term.abs()]
+            },
+        );
         let operations = ordered::depth(self.costs.len()) + 7 + self.outputs();
         bound::surely(sum, size, operations, kappa, top, linear)
     }
