@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::full::Full;
 use crate::data::Column;
 use crate::kernels;
 use crate::operator::{Operator, find_rows};
@@ -20,7 +21,7 @@ pub struct Cache {
 #[derive(Debug, Clone)]
 enum Columns {
     Sparse(Vec<SparseColumn>),
-    Dense(Vec<Vec<f64>>),
+    Dense(Full),
     Operators(Vec<Operator>),
 }
 
@@ -32,12 +33,8 @@ pub(super) struct SparseColumn {
     values: Vec<f64>,
 }
 
-/// Rows of the result that one task computes: they stay in the first-level cache while columns stream by.
-const PART: usize = 1 << 11;
-
-/// Rows that one task writes one after the other, and columns that it looks at together.
+/// Rows that one task writes one after the other.
 const PACKED: usize = 64;
-const ABREAST: usize = 8;
 
 /// The part of filled values from which dense loops beat sparse ones.
 const DENSE_FROM: f64 = 0.2;
@@ -89,7 +86,7 @@ impl Cache {
         let column = |values: Vec<f64>| Operator::Column(Column::Dense(values));
         let mut operators: Vec<Operator> =
             match std::mem::replace(&mut self.columns, Columns::Sparse(Vec::new())) {
-                Columns::Dense(columns) => columns.into_iter().map(column).collect(),
+                Columns::Dense(columns) => columns.into_columns().into_iter().map(column).collect(),
                 Columns::Sparse(columns) => {
                     columns.into_iter().map(Column::from).map(Operator::Column).collect()
                 }
@@ -158,7 +155,7 @@ impl Cache {
         self.filled += new.iter().map(filled).sum::<usize>();
         self.settle(self.len() + new.len());
         match &mut self.columns {
-            Columns::Dense(columns) => columns.extend(new.into_iter().map(|c| dense(c, self.rows))),
+            Columns::Dense(columns) => new.into_iter().for_each(|c| columns.push(dense(c, self.rows))),
             Columns::Sparse(columns) => columns.extend(new.into_iter().map(SparseColumn::from)),
             Columns::Operators(operators) => operators.extend(new.into_iter().map(Operator::Column)),
         }
@@ -175,16 +172,18 @@ impl Cache {
 
     fn make_dense(&mut self) {
         if let Columns::Sparse(columns) = &mut self.columns {
-            let widen = |column: SparseColumn| dense(column.into(), self.rows);
-            self.columns = Columns::Dense(std::mem::take(columns).into_iter().map(widen).collect());
+            let mut full = Full::new();
+            std::mem::take(columns).into_iter().for_each(|column| full.push(dense(column.into(), self.rows)));
+            self.columns = Columns::Dense(full);
         }
     }
 
     /// A few full columns must not make thousands of others take the room of full ones.
     fn make_sparse(&mut self) {
         if let Columns::Dense(columns) = &mut self.columns {
-            let narrow = |values: Vec<f64>| SparseColumn::from(Column::Dense(values));
-            self.columns = Columns::Sparse(std::mem::take(columns).into_iter().map(narrow).collect());
+            let columns = std::mem::replace(columns, Full::new()).into_columns().into_iter();
+            let thin = |values: Vec<f64>| SparseColumn::from(Column::Dense(values));
+            self.columns = Columns::Sparse(columns.map(thin).collect());
         }
     }
 
@@ -200,15 +199,7 @@ impl Cache {
 
     fn pack_few(&self, rows: &[(u32, f64)], width: usize, out: &mut [f64]) {
         match &self.columns {
-            Columns::Dense(columns) => {
-                // A few columns at a time: what is read of each, and what is written of each row, follows on what was before.
-                for (k, few) in columns[..width].chunks(ABREAST).enumerate() {
-                    for (out, &(i, _)) in out.chunks_exact_mut(width).zip(rows) {
-                        let out = &mut out[k * ABREAST..];
-                        few.iter().zip(out).for_each(|(x, out)| *out = x[i as usize]);
-                    }
-                }
-            }
+            Columns::Dense(columns) => columns.pack(rows, width, out),
             Columns::Sparse(columns) => {
                 for (j, x) in columns[..width].iter().enumerate() {
                     find_rows(rows, &x.rows, |at, found| {
@@ -242,20 +233,7 @@ impl Cache {
     pub fn apply(&self, w: &[f64]) -> Vec<f64> {
         let mut f = vec![0.0; self.rows];
         match &self.columns {
-            Columns::Dense(columns) => {
-                let used: Vec<usize> = (0..columns.len()).filter(|&j| w[j] != 0.0).collect();
-                let (together, rest) = used.as_chunks::<{ kernels::ROWS }>();
-                f.par_chunks_mut(PART).enumerate().for_each(|(c, part)| {
-                    let length = part.len();
-                    let values = |j: usize| &columns[j][c * PART..][..length];
-                    for js in together {
-                        kernels::add_rows(js.map(values), js.map(|j| w[j]), part);
-                    }
-                    for &j in rest {
-                        kernels::add_scaled(w[j], values(j), part);
-                    }
-                });
-            }
+            Columns::Dense(columns) => columns.apply(w, &mut f),
             Columns::Sparse(columns) => {
                 for (column, &w) in columns.iter().zip(w).filter(|(_, w)| **w != 0.0) {
                     column.for_each(|i, x| f[i as usize] += w * x);
@@ -278,17 +256,13 @@ impl Cache {
     /// `X' v` for a `v` that is zero but for a few rows; `None` if going by rows would not be cheaper.
     pub(super) fn transpose_few(&self, v: &[(u32, f64)]) -> Option<Vec<f64>> {
         let Columns::Dense(columns) = &self.columns else { return None };
-        let one = |x: &Vec<f64>| v.iter().map(|&(i, v)| x[i as usize] * v).sum();
-        (8 * v.len() <= self.rows).then(|| columns.par_iter().with_min_len(16).map(one).collect())
+        (8 * v.len() <= self.rows).then(|| columns.transpose_few(v))
     }
 
     /// `sum_i h_i x_ij^2` of every column.
     pub(super) fn square_sums(&self, h: &[f64]) -> Vec<f64> {
         match &self.columns {
-            Columns::Dense(columns) => {
-                let one = |x: &Vec<f64>| x.iter().zip(h).fold(0.0, |sum, (x, h)| sum + h * x * x);
-                columns.par_iter().map(one).collect()
-            }
+            Columns::Dense(columns) => columns.square_sums(h),
             Columns::Sparse(columns) => {
                 let one = |column: &SparseColumn| {
                     let mut sum = 0.0;
@@ -307,13 +281,7 @@ impl Cache {
     /// `X' v`.
     pub fn transpose(&self, v: &[f64]) -> Vec<f64> {
         match &self.columns {
-            Columns::Dense(columns) => {
-                let fours = |four: &[Vec<f64>]| match four {
-                    [a, b, c, d] => kernels::dot4([a, b, c, d], v).to_vec(),
-                    few => few.iter().map(|x| kernels::dot(x, v)).collect(),
-                };
-                columns.par_chunks(4).flat_map_iter(fours).collect()
-            }
+            Columns::Dense(columns) => columns.transpose(v),
             Columns::Sparse(columns) => {
                 columns.par_iter().with_min_len(16).map(|column| column.dot(v)).collect()
             }

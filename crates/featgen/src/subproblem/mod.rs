@@ -13,6 +13,7 @@ mod auto;
 mod cache;
 mod curvature;
 mod eliminate;
+mod full;
 mod gram;
 pub(crate) mod ksupport;
 mod mkl;
