@@ -441,21 +441,37 @@ fn each_text(
         DataType::Utf8 => all(array.as_string::<i32>().iter(), each),
         DataType::LargeUtf8 => all(array.as_string::<i64>().iter(), each),
         DataType::Utf8View => all(array.as_string_view().iter(), each),
-        DataType::Dictionary(_, of) if is_text(of) => {
-            let mut values = Vec::new();
-            let read = each_text(array.as_any_dictionary().values().as_ref(), &mut |_, text| {
-                values.push(text.map(str::to_owned));
-                Ok(())
-            })?;
-            let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
-            read.and_then(|()| all(by_dictionary(array, &values, None).into_iter(), each))
-        }
+        DataType::Dictionary(_, of) if is_text(of) => all((0..array.len()).map(texts(array)?), each),
         of => {
             let truths = unit(of)? == Unit::Truth;
             let shown = |x: f64| if truths { (x == 1.0).to_string() } else { x.to_string() };
             let texts = numbers(array)?.into_iter().map(|x| (!x.is_nan()).then(|| shown(x)));
             texts.enumerate().try_for_each(|(row, text)| each(row, text.as_deref()))
         }
+    })
+}
+
+/// The text of every row of an array of texts, looked up when it is asked for: dictionaries may hold far more than an array has rows.
+fn texts<'a>(array: &'a dyn Array) -> Option<Box<dyn Fn(usize) -> Option<&'a str> + 'a>> {
+    macro_rules! of {
+        ($texts:expr) => {{
+            let texts = $texts;
+            Box::new(move |row| texts.is_valid(row).then(|| texts.value(row)))
+        }};
+    }
+    Some(match array.data_type() {
+        DataType::Utf8 => of!(array.as_string::<i32>()),
+        DataType::LargeUtf8 => of!(array.as_string::<i64>()),
+        DataType::Utf8View => of!(array.as_string_view()),
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            let values = dictionary.values();
+            // Where there are no values, no key can be looked up.
+            let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+            let value = texts(values.as_ref())?;
+            Box::new(move |row| keys.get(row).filter(|_| array.is_valid(row)).and_then(|&key| value(key)))
+        }
+        _ => return None,
     })
 }
 
