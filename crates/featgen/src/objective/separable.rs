@@ -97,7 +97,6 @@ impl<L: PointLoss> Separable<L> {
     fn best_shift(&self, y: &[f64], f: &[f64], start: f64) -> f64 {
         let mut b = start;
         let mut bracket = Bracket { low: f64::NEG_INFINITY, high: f64::INFINITY };
-        let mut before = 0.0;
         for _ in 0..200 {
             let [slope, size, curvature] = ordered::sums_over(
                 [y, f, &self.costs],
@@ -116,11 +115,6 @@ impl<L: PointLoss> Separable<L> {
                 break;
             }
             b = next;
-            // Each step gains as many digits as the one before, or more: after this one there is no need to look.
-            if slope.abs() * (slope.abs() / before) <= 1e-15 * size {
-                break;
-            }
-            before = slope.abs();
         }
         b
     }

@@ -50,6 +50,9 @@ const FOLLOW_ABOVE: f64 = 1e-7;
 /// What rounding may do to an objective, relative to itself.
 const ROUNDED: f64 = 1e-14;
 
+/// Steps that gain no more than that, and do not halve the gap, before it is taken for as small as it gets.
+const PATIENCE: usize = 10;
+
 /// The objective and its gradient at a state whose free weights are the best ones.
 struct Point {
     /// Decision values.
@@ -70,27 +73,33 @@ struct Step {
     /// Change of the weights, per cached column, and of the decision values without the free part.
     dw: Vec<f64>,
     df: Vec<f64>,
+    /// Whether the model promised less than rounding hides.
+    unseen: bool,
 }
 
 impl<R: Regulariser + Send> Subproblem for Newton<R> {
     fn solve(&mut self, problem: &Problem<'_>, state: &mut State, goal: &Goal<'_>) -> Outcome {
         self.curvature.resize_with(problem.objective.outputs(), Curvature::default);
         let mut last = None;
-        let mut before = Outcome { objective: f64::INFINITY, gap: f64::INFINITY, iterations: 0 };
+        // The gap when it last was half of what it had been, and the steps since then that gained no more than rounding.
+        let (mut halved, mut unseen) = (f64::INFINITY, 0);
         for iterations in 0.. {
             let point = self.point(problem, state, last.filter(|_| goal.gap >= FOLLOW_ABOVE));
             let objective = point.value + self.regulariser.value(&state.blocks, &state.omega);
             let gap = self.regulariser.gap(&state.blocks, &state.omega, &point.c);
             let outcome = Outcome { objective, gap: gap / objective.max(f64::MIN_POSITIVE), iterations };
-            // Once values differ by no more than rounding, the gap alone tells whether steps still help.
-            let stuck = objective >= before.objective * (1.0 - ROUNDED) && outcome.gap > 0.5 * before.gap;
+            if outcome.gap <= 0.5 * halved {
+                (halved, unseen) = (outcome.gap, 0);
+            }
+            // Once values tell nothing, the gap alone tells whether steps still help.
+            let stuck = unseen > PATIENCE;
             if outcome.gap <= goal.gap || iterations == self.most_steps || stuck || goal.interrupted() {
                 return outcome;
             }
-            before = outcome;
             last = self.step(problem, state, point, objective, gap);
-            if last.is_none() {
-                return outcome;
+            match &last {
+                None => return outcome,
+                Some(step) => unseen += usize::from(step.unseen),
             }
         }
         unreachable!("the loop ends by returning")
@@ -222,6 +231,8 @@ impl<R: Regulariser> Newton<R> {
         if slope >= 0.0 {
             return None;
         }
+        let unseen = -slope <= ROUNDED * objective;
+        let most = if unseen { objective * (1.0 + ROUNDED) } else { objective };
         let mut t = 1.0;
         while t > 1e-10 {
             let f: Vec<f64> = state.f.iter().zip(&df).map(|(f, d)| f + t * d).collect();
@@ -230,14 +241,14 @@ impl<R: Regulariser> Newton<R> {
             // A full step lands on the target exactly, zeros included.
             let part = |((w, d), x): ((&f64, &f64), &f64)| if t == 1.0 { *x } else { w + t * d };
             let omega: Vec<f64> = state.omega.iter().zip(&change).zip(&x).map(part).collect();
-            if loss + value(&omega) <= objective * (1.0 + ROUNDED) + 1e-4 * t * slope {
+            if loss + value(&omega) <= most + 1e-4 * t * slope {
                 if t < 1.0 {
                     dw.iter_mut().for_each(|d| *d *= t);
                     df.iter_mut().for_each(|d| *d *= t);
                 }
                 (state.omega, state.f) = (omega, f);
                 let free = std::mem::replace(&mut state.free, free);
-                return Some(Step { from, free, eliminated, dw, df });
+                return Some(Step { from, free, eliminated, dw, df, unseen });
             }
             t *= 0.5;
         }
