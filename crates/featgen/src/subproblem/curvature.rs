@@ -33,11 +33,11 @@ impl Default for Curvature {
 
 impl Curvature {
     /// Brings it up to the columns of `cache` and the weights `h`. It is a matrix only where columns are not more than `widest`.
-    pub(super) fn update(&mut self, cache: &Cache, h: &[f64], widest: usize) {
+    pub(super) fn update(&mut self, cache: &Cache, h: &[f64], widest: usize, rough: bool) {
         match cache.operators().filter(|_| cache.has_tables() && cache.len() > WIDEST_TABLES) {
             Some(operators) => *self = Self::Implicit(Implicit::new(operators, h)),
             None if cache.len() > widest => self.wide_mut().update(cache, h),
-            None => self.matrix_mut().update(cache, h),
+            None => self.matrix_mut().update(cache, h, rough),
         }
     }
 

@@ -31,9 +31,10 @@ pub(super) struct Gram {
 }
 
 /// How far, relative to itself, a row's weight may lag behind. What lags makes more steps, and steps cost a pass over the columns; what
-/// does not makes more updates, and a row of full columns costs as many products as the matrix has entries.
-fn lag(cache: &Cache) -> f64 {
-    if cache.sparse().is_some() { 0.2 } else { 0.5 }
+/// does not makes more updates, and a row of full columns costs as many products as the matrix has entries. Where many digits are wanted,
+/// steps must gain many.
+fn lag(cache: &Cache, rough: bool) -> f64 {
+    if rough && cache.sparse().is_none() { 0.5 } else { 0.2 }
 }
 
 /// Rows handled together: what they hold in all columns should stay in the second-level cache.
@@ -79,8 +80,8 @@ impl Gram {
         out
     }
 
-    /// Brings the matrix up to the columns of `cache` and the weights `h`.
-    pub(super) fn update(&mut self, cache: &Cache, h: &[f64]) {
+    /// Brings the matrix up to the columns of `cache` and near the weights `h`: if `rough`, not so near.
+    pub(super) fn update(&mut self, cache: &Cache, h: &[f64], rough: bool) {
         let old = self.width;
         self.resize(cache);
         if let Some(columns) = cache.sparse().filter(|_| self.by_rows.is_empty()) {
@@ -88,13 +89,13 @@ impl Gram {
         }
         self.weights.resize(h.len(), 0.0);
         let active = h.iter().filter(|&&h| h > 0.0).count();
-        let mut moved = self.moved(h, lag(cache));
+        let mut moved = self.moved(h, lag(cache, rough));
         if old > 0 && 2 * moved.len() > active {
             // Starting afresh is cheaper, and forgets rounding errors.
             self.entries.fill(0.0);
             self.sums.fill(0.0);
             self.weights.fill(0.0);
-            moved = self.moved(h, lag(cache));
+            moved = self.moved(h, lag(cache, rough));
         }
         let changes: Vec<(u32, f64)> =
             moved.iter().map(|&i| (i, h[i as usize] - self.weights[i as usize])).collect();
@@ -244,7 +245,7 @@ mod tests {
                         .extend((0..20).map(|j| Operator::Column(column(n, 20 * step + j, every))).collect());
                 }
                 let h: Vec<f64> = (0..n).map(|i| if (i + step) % 9 < 3 { 2.0 } else { 0.0 }).collect();
-                gram.update(&cache, &h);
+                gram.update(&cache, &h, false);
                 assert_eq!(gram.weights(), h);
                 for (a, b) in gram.sums().iter().zip(cache.transpose(&h)) {
                     assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} {b}");

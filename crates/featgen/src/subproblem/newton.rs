@@ -47,6 +47,9 @@ pub(super) const MAX_STEPS: usize = 200;
 /// Gradients are followed instead of computed afresh only for gaps well above the rounding that this adds.
 const FOLLOW_ABOVE: f64 = 1e-7;
 
+/// Curvature may be rough where the gap may be this large.
+const ROUGH: f64 = 1e-5;
+
 /// What rounding may do to an objective, relative to itself.
 const ROUNDED: f64 = 1e-14;
 
@@ -96,7 +99,7 @@ impl<R: Regulariser + Send> Subproblem for Newton<R> {
             if outcome.gap <= goal.gap || iterations == self.most_steps || stuck || goal.interrupted() {
                 return outcome;
             }
-            last = self.step(problem, state, point, objective, gap);
+            last = self.step(problem, state, point, objective, gap, goal.gap >= ROUGH);
             match &last {
                 None => return outcome,
                 Some(step) => unseen += usize::from(step.unseen),
@@ -111,7 +114,7 @@ impl<R: Regulariser + Send> Subproblem for Newton<R> {
 
     fn thinning(&mut self, problem: &Problem<'_>, state: &State) -> Thinning {
         let d = problem.free.decision(&state.f, &state.free);
-        let eliminated = self.model(problem, &d);
+        let eliminated = self.model(problem, &d, false);
         let c = problem.transpose(&problem.residual(&d));
         let (cache, curvature, blocks) = (problem.cache, &self.curvature, &state.blocks);
         Thinning::new(&Quadratic { cache, curvature, blocks, c: &c, eliminated: &eliminated }, &state.omega)
@@ -189,14 +192,14 @@ impl<R: Regulariser> Newton<R> {
         Some(all)
     }
 
-    /// Brings the curvature to that at decision values `d`, and takes out of it what is never penalised.
-    fn model(&mut self, problem: &Problem<'_>, d: &[f64]) -> Vec<Eliminated> {
+    /// Brings the curvature to that at decision values `d`, if `rough` not quite, and takes out of it what is never penalised.
+    fn model(&mut self, problem: &Problem<'_>, d: &[f64], rough: bool) -> Vec<Eliminated> {
         let mut h = vec![0.0; d.len()];
         problem.objective.curvature(d, &mut h);
         self.curvature.resize_with(problem.objective.outputs(), Curvature::default);
         let widest = self.widest;
         for (curvature, h) in self.curvature.iter_mut().zip(h.chunks_exact(problem.cache.rows())) {
-            curvature.update(problem.cache, h, widest);
+            curvature.update(problem.cache, h, widest, rough);
         }
         self.curvature.iter().map(|curvature| Eliminated::new(problem, curvature)).collect()
     }
@@ -209,9 +212,10 @@ impl<R: Regulariser> Newton<R> {
         from: Point,
         objective: f64,
         gap: f64,
+        rough: bool,
     ) -> Option<Step> {
         let width = problem.cache.len();
-        let eliminated = self.model(problem, &from.d);
+        let eliminated = self.model(problem, &from.d, rough);
         let quadratic = Quadratic {
             cache: problem.cache,
             curvature: &self.curvature,
