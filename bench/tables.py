@@ -61,17 +61,34 @@ def compare(featgen: Path, args: argparse.Namespace) -> None:
     def convert(into: Path, what: str, *options: str) -> None:
         command = [str(featgen), "convert", str(train), str(into), *label, *levels, *options]
         _, seconds, peak = clocked([*command, "--memory", args.memory, "-q", *threads])
-        show(f"featgen convert{what} --memory {args.memory}", seconds, peak, f"{into.stat().st_size / 1e6:,.0f} MB")
+        show(
+            f"featgen convert{what} --memory {args.memory}",
+            seconds,
+            peak,
+            f"{into.stat().st_size / 1e6:,.0f} MB",
+        )
 
     def select(source: Path, *options: str) -> None:
-        command = [str(featgen), "train", str(source), "--loss", "logistic", *options, "-o", str(model), "--json"]
+        command = [
+            str(featgen),
+            "train",
+            str(source),
+            "--loss",
+            "logistic",
+            *options,
+            "-o",
+            str(model),
+            "--json",
+        ]
         out, seconds, peak = clocked([*command, *threads])
         report = json.loads(out)
         applied = [str(featgen), "predict", str(model), str(test), *label, "--json", "-q", *threads]
         scores = json.loads(clocked(applied)[0])
         chosen = dict.fromkeys(str(term.get("group", term["feature"])) for term in report["selected"])
         size = f"{report['n']:,} x {report['m']:,}"
-        figures = f"AUC {scores['auc']:.4f}, {scores['accuracy']:.2%} right; {size}; {', '.join(chosen)[:200]}"
+        figures = (
+            f"AUC {scores['auc']:.4f}, {scores['accuracy']:.2%} right; {size}; {', '.join(chosen)[:200]}"
+        )
         show(f"featgen train {' '.join(options)}", seconds, peak, figures)
 
     convert(store, "")
