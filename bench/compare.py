@@ -333,7 +333,10 @@ def case_synth65536(bench: Bench) -> dict:
     problem = synthetic(bench, SYNTH65536, SEEDS[0])
     count = ["--select", "paper", "--features", 250, "-B", 25, "-C", 10]
     runs = {"featgen": count, f"featgen{BY_COLUMNS}": count}
-    fits = {"adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.21, intercept=False)}
+    fits = {
+        "featgen, Python": peers.featgen_fit(problem.x, problem.y, select="paper", n_features=250, budget=25, C=10),
+        "adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.21, intercept=False),
+    }
     rows, results = bench.compare(problem, runs, fits)
     notes = read_bandwidth(bench, problem.x)
     if results:

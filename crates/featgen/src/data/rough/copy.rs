@@ -239,15 +239,10 @@ impl<'a> BytesView<'a> {
     }
 
     fn dots(&self, range: Range<usize>, v: &Rounded, sums: &mut [f64], errors: &mut [f64]) {
-        for (k, first) in range.clone().enumerate().step_by(4) {
-            // Where there are fewer than four, the last is summed again.
-            let four = std::array::from_fn(|c| self.column((first + c).min(range.end - 1)));
-            let mut whole = [[0; 2]; 4];
-            add_bytes(four, &v.digits, &mut whole);
-            let each = sums[k..].iter_mut().zip(&mut errors[k..]).zip(&self.columns[first..]);
-            for (((sum, error), facts), whole) in each.zip(whole) {
-                (*sum, *error) = Facts::from(*facts).dot(v, whole);
-            }
+        for (position, (sum, error)) in range.zip(sums.iter_mut().zip(errors)) {
+            let mut whole = Sums::default();
+            add_bytes(self.column(position), &v.digits, &mut whole);
+            (*sum, *error) = Facts::from(self.columns[position]).dot(v, whole);
         }
     }
 }
@@ -312,8 +307,11 @@ impl Facts {
 
 /// Numbers that are turned into steps in their own precision: twice as many at a time if they are half as long.
 pub(crate) trait Stepped:
-    Number + Default + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+    Number + Default + PartialEq + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
+    /// A whole number: the larger, the larger this one. Beyond all numbers are those that are none.
+    type Rank: Ord + Copy;
+
     /// A number whose neighbours are whole, and so are the sums with it. The last bits of such a sum are a whole number's.
     const WHOLE: Self;
 
@@ -324,6 +322,12 @@ pub(crate) trait Stepped:
     /// many such distances.
     const OFF: f64;
 
+    /// See [`Rank`](Self::Rank).
+    fn rank(self) -> Self::Rank;
+
+    /// The number of this rank.
+    fn of_rank(rank: Self::Rank) -> Self;
+
     /// The nearest such number.
     fn narrow(x: f64) -> Self;
 
@@ -332,9 +336,24 @@ pub(crate) trait Stepped:
 }
 
 impl Stepped for f32 {
+    type Rank = i32;
+
     const WHOLE: Self = 1.5 * (1u32 << 23) as Self;
     const SOUND: Range<f64> = 1e-30..1e30;
     const OFF: f64 = 2e-4;
+
+    #[inline(always)]
+    fn rank(self) -> i32 {
+        let bits = self.to_bits().cast_signed();
+        // Of negative numbers, the larger ones have the smaller bits beside the sign.
+        bits ^ ((bits >> (i32::BITS - 1)) & i32::MAX)
+    }
+
+    #[inline(always)]
+    fn of_rank(rank: i32) -> Self {
+        let bits = rank ^ ((rank >> (i32::BITS - 1)) & i32::MAX);
+        Self::from_bits(bits.cast_unsigned())
+    }
 
     #[inline(always)]
     fn narrow(x: f64) -> Self {
@@ -348,9 +367,24 @@ impl Stepped for f32 {
 }
 
 impl Stepped for f64 {
+    type Rank = i64;
+
     const WHOLE: Self = super::WHOLE;
     const SOUND: Range<f64> = 1e-280..1e280;
     const OFF: f64 = 1e-12;
+
+    #[inline(always)]
+    fn rank(self) -> i64 {
+        let bits = self.to_bits().cast_signed();
+        // Of negative numbers, the larger ones have the smaller bits beside the sign.
+        bits ^ ((bits >> (i64::BITS - 1)) & i64::MAX)
+    }
+
+    #[inline(always)]
+    fn of_rank(rank: i64) -> Self {
+        let bits = rank ^ ((rank >> (i64::BITS - 1)) & i64::MAX);
+        Self::from_bits(bits.cast_unsigned())
+    }
 
     #[inline(always)]
     fn narrow(x: f64) -> Self {
@@ -366,20 +400,18 @@ impl Stepped for f64 {
 /// Values that are looked at together: enough that none waits for the one before.
 const ABREAST: usize = 16;
 
-/// The smallest and the largest value, among those that are numbers.
+/// The smallest and the largest value; one of them is not a number if any value is none.
 #[multiversion(targets("x86_64+avx2"))]
 fn ends<T: Stepped>(x: &[T]) -> (T, T) {
-    let less = |a: T, b: T| if a < b { a } else { b };
-    let more = |a: T, b: T| if a > b { a } else { b };
-    let first = x.first().copied().unwrap_or_default();
-    let (mut low, mut high) = ([first; ABREAST], [first; ABREAST]);
-    let (chunks, rest) = x.as_chunks::<ABREAST>();
-    for x in chunks {
-        low = std::array::from_fn(|l| less(x[l], low[l]));
-        high = std::array::from_fn(|l| more(x[l], high[l]));
+    // Of comparisons of whole numbers, unlike those of others, the compiler makes vector instructions.
+    let first = x.first().copied().unwrap_or_default().rank();
+    let (mut low, mut high) = (first, first);
+    for x in x {
+        let rank = x.rank();
+        low = low.min(rank);
+        high = high.max(rank);
     }
-    let all = |ends: [T; ABREAST]| ends.into_iter().chain(rest.iter().copied());
-    (all(low).fold(first, |a, b| less(b, a)), all(high).fold(first, |a, b| more(b, a)))
+    (T::of_rank(low), T::of_rank(high))
 }
 
 /// Squares that are added up in the numbers' own precision, before they are added to the others.
@@ -426,6 +458,25 @@ fn available() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_are_those_of_numbers_of_all_sizes() {
+        let sizes = [0.0f32, -0.0, 1.0, -1.0, 1e-40, -1e-40, f32::MAX, f32::MIN, f32::INFINITY, 3.5, -2.5];
+        for first in 0..sizes.len() {
+            for end in first + 1..=sizes.len() {
+                let some = &sizes[first..end];
+                let wide: Vec<f64> = some.iter().copied().map(f64::from).collect();
+                let expected = some.iter().fold((some[0], some[0]), |(a, b), &x| (a.min(x), b.max(x)));
+                assert_eq!(ends(some), expected);
+                assert_eq!(ends(&wide), (expected.0.into(), expected.1.into()));
+            }
+        }
+        for nan in [f32::NAN, -f32::NAN] {
+            let (low, high) = ends(&[1.0, nan, 2.0]);
+            assert!(low.is_nan() || high.is_nan());
+        }
+        assert_eq!(ends::<f64>(&[]), (0.0, 0.0));
+    }
 
     /// A copy that somebody else has written is taken for one only if it could be.
     #[test]

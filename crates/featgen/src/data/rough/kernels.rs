@@ -22,18 +22,16 @@ pub(crate) type Sums = [i64; 2];
 /// Steps after which sums of 32 bits are added to wider ones: in each of them, four products of up to 255 * 64 come to a sum.
 const STEPS: usize = 1 << 12;
 
-/// Adds to the sums of four columns of bytes their products with both digits.
-pub(crate) fn add_bytes(columns: [&[[u8; LANES]]; 4], digits: &[Digits], sums: &mut [Sums; 4]) {
-    for (k, digits) in digits.chunks(STEPS).enumerate() {
-        let more = bytes(columns.map(|column| &column[k * STEPS..][..digits.len()]), digits);
-        for (sums, more) in sums.iter_mut().zip(more) {
-            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-        }
+/// Adds to the sums of a column of bytes its products with both digits. One column after the other is read as fast as memory can give
+/// it; several side by side, as if for the sake of the digits, which are in a cache anyway, take half as long again.
+pub(crate) fn add_bytes(column: &[[u8; LANES]], digits: &[Digits], sums: &mut Sums) {
+    for (column, digits) in column.chunks(STEPS).zip(digits.chunks(STEPS)) {
+        sums.iter_mut().zip(bytes(column, digits)).for_each(|(sum, more)| *sum += more);
     }
 }
 
-/// The same for two vectors, of whose digits every chunk of the columns is then read once. As many chunks as the columns have, and no
-/// more than [`STEPS`].
+/// The same for two vectors and four columns, which are in a cache: every chunk of the digits is then read once. As many chunks as the
+/// columns have, and no more than [`STEPS`].
 pub(crate) fn add_bytes_twice(columns: [&[[u8; LANES]]; 4], digits: [&[Digits]; 2], sums: [&mut [Sums]; 2]) {
     debug_assert!(digits.iter().all(|digits| digits.len() <= STEPS));
     for (sums, more) in sums.into_iter().zip(bytes_twice(columns, digits)) {
@@ -83,13 +81,11 @@ fn in_steps(column: &[u8], mut add: impl FnMut(usize, &[[u8; LANES]])) {
 }
 
 #[multiversion(targets("x86_64+avx2+avx512f+avx512bw+avx512vl+avx512vnni", "x86_64+avx2"))]
-fn bytes(columns: [&[[u8; LANES]]; 4], digits: &[Digits]) -> [Sums; 4] {
+fn bytes(column: &[[u8; LANES]], digits: &[Digits]) -> Sums {
     match_target! {
-        "x86_64+avx2+avx512f+avx512bw+avx512vl+avx512vnni" => fused::bytes(columns, digits),
-        "x86_64+avx2" => stepwise::bytes(columns, digits),
-        _ => columns.map(|column| {
-            column.iter().zip(digits).fold([0; 2], |sums, (x, digits)| add(sums, x, digits))
-        }),
+        "x86_64+avx2+avx512f+avx512bw+avx512vl+avx512vnni" => fused::bytes(column, digits),
+        "x86_64+avx2" => stepwise::bytes(column, digits),
+        _ => column.iter().zip(digits).fold([0; 2], |sums, (x, digits)| add(sums, x, digits)),
     }
 }
 
@@ -98,7 +94,7 @@ fn bytes_twice(columns: [&[[u8; LANES]]; 4], digits: [&[Digits]; 2]) -> [[Sums; 
     match_target! {
         "x86_64+avx2+avx512f+avx512bw+avx512vl+avx512vnni" => wide::bytes_twice(columns, digits),
         // Other machines have no room for so many sums at once.
-        _ => digits.map(|digits| bytes(columns, digits)),
+        _ => digits.map(|digits| columns.map(|column| bytes(column, digits))),
     }
 }
 
@@ -156,17 +152,24 @@ macro_rules! by_vectors {
 
             #[target_feature(enable = $features)]
             #[inline]
-            pub(super) fn bytes([a, b, c, d]: [&[[u8; LANES]]; 4], digits: &[Digits]) -> [Sums; 4] {
-                let mut sums = [[_mm256_setzero_si256(); 2]; 4];
-                for ((((digits, a), b), c), d) in digits.iter().zip(a).zip(b).zip(c).zip(d) {
-                    let columns = [a, b, c, d];
+            pub(super) fn bytes(column: &[[u8; LANES]], digits: &[Digits]) -> Sums {
+                // A sum waits for the one before: there are enough of them that this does not matter.
+                let mut sums = [[_mm256_setzero_si256(); 4]; 2];
+                let (column, few) = column.as_chunks::<4>();
+                let (digits, last) = digits.as_chunks::<4>();
+                for (x, digits) in column.iter().zip(digits) {
                     for k in 0..4 {
-                        let x: __m256i = bytemuck::cast(*columns[k]);
-                        sums[k][0] = add(sums[k][0], x, digits[0]);
-                        sums[k][1] = add(sums[k][1], x, digits[1]);
+                        let x: __m256i = bytemuck::cast(x[k]);
+                        sums[0][k] = add(sums[0][k], x, digits[k][0]);
+                        sums[1][k] = add(sums[1][k], x, digits[k][1]);
                     }
                 }
-                sums.map(|sums| sums.map(|sum| total(&[sum])))
+                for (x, digits) in few.iter().zip(last) {
+                    let x: __m256i = bytemuck::cast(*x);
+                    sums[0][0] = add(sums[0][0], x, digits[0]);
+                    sums[1][0] = add(sums[1][0], x, digits[1]);
+                }
+                sums.map(|sums| total(&sums))
             }
 
             /// The bytes of codes, from the lowest bits on; the two above are still there.
@@ -315,9 +318,9 @@ mod tests {
             };
             let columns = [column(), column(), column(), column()];
             let plain: Vec<Digits> = v.iter().map(|v| v[0]).collect();
-            let mut sums = [[1; 2]; 4];
-            add_bytes(columns.each_ref().map(|column| &column[..]), &plain, &mut sums);
-            for (column, sums) in columns.iter().zip(sums) {
+            for column in &columns {
+                let mut sums = [1; 2];
+                add_bytes(column, &plain, &mut sums);
                 let expected = column.iter().zip(&plain).fold([1; 2], |sums, (x, d)| add(sums, x, d));
                 assert_eq!(sums, expected);
             }
