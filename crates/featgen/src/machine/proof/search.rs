@@ -146,7 +146,7 @@ impl<'a> Search<'a> {
 
     /// The ridge fit on the set that a node points to may be the best so far.
     fn try_set(&mut self, node: &Node) -> Result<()> {
-        let set = node.nearest_set(self.k);
+        let set = self.filled_up(node.nearest_set(self.k));
         if node.bound > self.upper || self.tried.contains(&set) {
             return Ok(());
         }
@@ -156,6 +156,15 @@ impl<'a> Search<'a> {
             (self.best, self.upper) = (set, value);
         }
         Ok(())
+    }
+
+    /// A set of as many as are wanted, where weights point to fewer: those of the best set known do no harm.
+    fn filled_up(&self, mut set: Vec<u32>) -> Vec<u32> {
+        let others: Vec<u32> = self.best.iter().copied().filter(|number| !set.contains(number)).collect();
+        let room = self.k.saturating_sub(set.len());
+        set.extend(others.into_iter().take(room));
+        set.sort_unstable();
+        set
     }
 
     fn push(&mut self, node: Node) {
