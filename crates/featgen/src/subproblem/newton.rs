@@ -232,11 +232,13 @@ impl<R: Regulariser> Newton<R> {
         let dfree: Vec<f64> = dw.chunks_exact(width.max(1)).zip(&eliminated).flat_map(follow).collect();
         let value = |x: &[f64]| self.regulariser.value(&state.blocks, x);
         let slope = -kernels::dot(&from.c, &dw) + (value(&x) - value(&state.omega));
-        if slope >= 0.0 {
+        // What is left to gain may be less than the rounding of the slope itself.
+        let hidden = ROUNDED * objective.abs();
+        if slope >= hidden || change.iter().all(|&change| change == 0.0) {
             return None;
         }
-        let unseen = -slope <= ROUNDED * objective;
-        let most = if unseen { objective * (1.0 + ROUNDED) } else { objective };
+        let unseen = slope >= -hidden;
+        let most = if unseen { objective + hidden } else { objective };
         let mut t = 1.0;
         while t > 1e-10 {
             let f: Vec<f64> = state.f.iter().zip(&df).map(|(f, d)| f + t * d).collect();
