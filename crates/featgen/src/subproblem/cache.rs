@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::full::Full;
+use super::panels::ABREAST;
 use crate::data::Column;
 use crate::kernels;
 use crate::operator::{Operator, find_rows};
@@ -50,8 +51,11 @@ impl Cache {
 
     /// Bytes that so many columns of that many rows and values together take at most, whatever the order in which they come.
     pub(crate) fn most_bytes(rows: usize, columns: u64, values: u64) -> u64 {
-        let full = columns.saturating_mul(8 * rows as u64);
-        let dense = full.min((8.0 / DENSE_FROM) as u64 * values);
+        // Full columns are held in panels, the last of which may lack some.
+        let panels = columns.saturating_add(ABREAST as u64 - 1);
+        let full = panels.saturating_mul(8 * rows as u64);
+        let missing = (ABREAST as u64 - 1).saturating_mul(8 * rows as u64);
+        let dense = full.min(((8.0 / DENSE_FROM) as u64).saturating_mul(values).saturating_add(missing));
         dense.max(SPARSE_VALUE.saturating_mul(values))
     }
 

@@ -13,7 +13,7 @@ use crate::kernels;
 /// A weighted Gram matrix that follows its weights.
 ///
 /// Between steps few rows change sides (squared hinge), or weights change little (logistic): only rows whose weight
-/// moved by more than a [part](lag) of itself are updated, so the matrix belongs to [`weights`](Gram::weights), which are near,
+/// moved by more than a [part](LAG) of itself are updated, so the matrix belongs to [`weights`](Gram::weights), which are near,
 /// not always equal, to the ones asked for. That only slows the last digits of a Newton iteration, never bends them:
 /// gradients are exact.
 #[derive(Default)]
@@ -30,18 +30,27 @@ pub(super) struct Gram {
     weighted: Vec<f64>,
 }
 
-/// How far, relative to itself, a row's weight may lag behind. What lags makes more steps, and steps cost a pass over the columns; what
-/// does not makes more updates, and a row of full columns costs as many products as the matrix has entries. Where many digits are wanted,
-/// steps must gain many.
-fn lag(cache: &Cache, rough: bool) -> f64 {
-    if rough && cache.sparse().is_none() { 0.5 } else { 0.2 }
-}
+/// How far, relative to itself, a row's weight may lag behind. What lags makes more steps, and steps cost passes over the columns; what
+/// does not makes more updates, and a row costs as many products as the matrix has entries.
+const LAG: f64 = 0.2;
+
+/// The same where few digits are wanted.
+const ROUGH_LAG: f64 = 0.25;
+
+/// There, a row may also be off by this part of the mean weight: most rows may have small weights, which matter little beside the others.
+const ROUGH_PART: f64 = 0.1;
+
+/// But not by more than this part of itself: what many small weights come to is to be of the right size, too.
+const WILD: f64 = 0.75;
 
 /// Rows handled together: what they hold in all columns should stay in the second-level cache.
 const ROWS: usize = 512;
 
 /// Columns of the result that one task computes.
 const TILE: usize = 32;
+
+/// Sides of the squares in which a triangle is copied.
+const SQUARE: usize = 16;
 
 /// Columns whose products with a vector one task computes.
 const APPLIED: usize = 128;
@@ -89,13 +98,13 @@ impl Gram {
         }
         self.weights.resize(h.len(), 0.0);
         let active = h.iter().filter(|&&h| h > 0.0).count();
-        let mut moved = self.moved(h, lag(cache, rough));
+        let mut moved = self.moved(h, rough);
         if old > 0 && 2 * moved.len() > active {
             // Starting afresh is cheaper, and forgets rounding errors.
             self.entries.fill(0.0);
             self.sums.fill(0.0);
             self.weights.fill(0.0);
-            moved = self.moved(h, lag(cache, rough));
+            moved = self.moved(h, rough);
         }
         let changes: Vec<(u32, f64)> =
             moved.iter().map(|&i| (i, h[i as usize] - self.weights[i as usize])).collect();
@@ -108,8 +117,16 @@ impl Gram {
         }
     }
 
-    fn moved(&self, h: &[f64], lag: f64) -> Vec<u32> {
-        let far = |(h, d): (&f64, &f64)| (h - d).abs() > lag * h.max(*d);
+    /// Rows whose weights are too far from these.
+    fn moved(&self, h: &[f64], rough: bool) -> Vec<u32> {
+        let (lag, least) = match rough {
+            true => (ROUGH_LAG, ROUGH_PART * mean_of_positive(h)),
+            false => (LAG, 0.0),
+        };
+        let far = |(h, d): (&f64, &f64)| {
+            let (off, most) = ((h - d).abs(), h.max(*d));
+            off > least.max(lag * most) || off > WILD * most
+        };
         let rows = h.iter().zip(&self.weights).zip(0..).filter(|(pair, _)| far(*pair));
         rows.map(|(_, i)| i).collect()
     }
@@ -167,10 +184,20 @@ impl Gram {
             None => self.accumulate_packed(cache, rows, columns.clone()),
             Some(_) => self.accumulate_by_rows(rows, columns.clone()),
         }
-        let width = self.width;
-        for j in columns {
-            for i in 0..j {
-                self.entries[i * width + j] = self.entries[j * width + i];
+        self.mirror(columns);
+    }
+
+    /// Makes what these columns have above the diagonal stand in their rows too: square by square, of which all lines stay at hand.
+    fn mirror(&mut self, columns: std::ops::Range<usize>) {
+        let (width, last) = (self.width, columns.end);
+        for j in columns.step_by(SQUARE) {
+            let js = j..last.min(j + SQUARE);
+            for i in (0..js.end).step_by(SQUARE) {
+                for j in js.clone() {
+                    for i in i..j.min(i + SQUARE) {
+                        self.entries[i * width + j] = self.entries[j * width + i];
+                    }
+                }
             }
         }
     }
@@ -219,6 +246,13 @@ impl Gram {
             });
         }
     }
+}
+
+/// The mean of the weights that are not 0: rows that do not count make no difference.
+fn mean_of_positive(h: &[f64]) -> f64 {
+    let (sum, count) =
+        h.iter().filter(|&&h| h > 0.0).fold((0.0, 0.0), |(sum, count), h| (sum + h, count + 1.0));
+    sum / f64::max(count, 1.0)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod mkl;
 mod model;
 mod moreau;
 mod newton;
+mod panels;
 mod precondition;
 mod row_view;
 mod system;
