@@ -24,7 +24,7 @@ pub(crate) fn sums_over<const N: usize, const K: usize>(
     by_chunks(x[0].len(), |rows| sums_of_part(rows_of(&x, rows), &terms))
 }
 
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
 fn sums_of_part<const N: usize, const K: usize, F: Fn([f64; N]) -> [f64; K]>(
     x: [&[f64]; N],
     terms: &F,
@@ -168,7 +168,7 @@ pub(crate) fn fill_from<const N: usize>(
     each_chunk(out, |first, part| fill_part(rows_of(&x, first..first + part.len()), part, &value));
 }
 
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
 fn fill_part<const N: usize, F: Fn([f64; N]) -> f64>(x: [&[f64]; N], out: &mut [f64], value: &F) {
     let x = rows_of(&x, 0..out.len());
     for i in 0..out.len() {
