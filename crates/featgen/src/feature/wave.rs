@@ -83,7 +83,7 @@ fn phase(sigma: f64, x: f64) -> [f64; 2] {
 }
 
 /// The same of many values, to the bit.
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
 fn phases(sigma: f64, x: &[f64], cosines: &mut [f64], sines: &mut [f64]) {
     let turn = SPACING / sigma;
     for ((x, cosine), sine) in x.iter().zip(cosines.iter_mut()).zip(sines.iter_mut()) {
@@ -184,7 +184,19 @@ type Few = [f64; ABREAST];
 impl Waves {
     /// The waves of a column of values.
     pub(crate) fn new(column: ColumnView<'_>, sigma: f64) -> Self {
-        let (rows, x) = operator::map_nonzeros(column, |x| x);
+        Self::on_some(column, sigma, |_| true)
+    }
+
+    /// The same on some rows alone: on all others they are 0.
+    pub(crate) fn on_some(column: ColumnView<'_>, sigma: f64, wanted: impl Fn(usize) -> bool) -> Self {
+        let (mut rows, mut x, mut count) = (vec![0; column.len()], vec![0.0; column.len()], 0);
+        // Written always, and kept or written over: nobody could foretell which.
+        column.for_each(|row, value| {
+            (rows[count], x[count]) = (row, value);
+            count += usize::from((value != 0.0) & wanted(row as usize));
+        });
+        rows.truncate(count);
+        x.truncate(count);
         let (mut cosines, mut sines) = (vec![0.0; x.len()], vec![0.0; x.len()]);
         phases(sigma, &x, &mut cosines, &mut sines);
         Self { rows, cosines, sines }
@@ -231,7 +243,7 @@ fn each_harmonic_of_few([c1, s1]: [Few; 2], mut each: impl FnMut(usize, &Few, &F
     }
 }
 
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
 fn apply(waves: &Waves, w: &[f64; WAVES], f: &mut [f64]) {
     waves.each_few(|rows, phases| {
         let mut sums = [0.0; ABREAST];
@@ -245,7 +257,7 @@ fn apply(waves: &Waves, w: &[f64; WAVES], f: &mut [f64]) {
 }
 
 /// The sums over all rows of `v` times what `of` makes of each wave, without amplitude.
-#[multiversion(targets("x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
 fn transpose<F: Fn(f64) -> f64>(waves: &Waves, v: &[f64], of: F) -> [f64; WAVES] {
     let mut sums = [[0.0; ABREAST]; WAVES];
     waves.each_few(|rows, phases| {
@@ -259,6 +271,23 @@ fn transpose<F: Fn(f64) -> f64>(waves: &Waves, v: &[f64], of: F) -> [f64; WAVES]
         });
     });
     sums.map(|sums| sums.iter().sum())
+}
+
+/// Writes the waves of some phases row after row, a row being so long.
+#[multiversion(targets("x86_64+avx2"))]
+fn write(phases: [Few; 2], stride: usize, out: &mut [f64]) {
+    let mut waves = [[0.0; ABREAST]; WAVES];
+    each_harmonic_of_few(phases, |k, c, s| {
+        for l in 0..ABREAST {
+            waves[2 * k][l] = AMPLITUDES[k] * c[l];
+            waves[2 * k + 1][l] = AMPLITUDES[k] * s[l];
+        }
+    });
+    for (l, row) in out.chunks_mut(stride).enumerate() {
+        for k in 0..WAVES {
+            row[k] = waves[k][l];
+        }
+    }
 }
 
 impl LinearOperator for Waves {
@@ -285,10 +314,14 @@ impl LinearOperator for Waves {
     }
 
     fn pack(&self, rows: &[(u32, f64)], stride: usize, out: &mut [f64]) {
+        let mut out = out.chunks_mut(ABREAST * stride);
+        let (mut cosines, mut sines) = ([1.0; ABREAST], [0.0; ABREAST]);
         operator::find_rows(rows, &self.rows, |at, found| {
-            let phase = found.map_or([1.0, 0.0], |found| self.phase(found));
-            let row = &mut out[at * stride..][..WAVES];
-            each_harmonic(phase, |k, waves| row[2 * k..2 * k + 2].copy_from_slice(&waves));
+            let l = at % ABREAST;
+            [cosines[l], sines[l]] = found.map_or([1.0, 0.0], |found| self.phase(found));
+            if l + 1 == ABREAST || at + 1 == rows.len() {
+                out.next().into_iter().for_each(|out| write([cosines, sines], stride, out));
+            }
         });
     }
 

@@ -119,16 +119,17 @@ impl AdditiveSpace<'_> {
         &self,
         position: usize,
         column: ColumnView<'_>,
-        v: Residuals<'_>,
+        search: &Search<'_>,
         least: f64,
         room: &mut Room,
     ) -> Option<f64> {
+        let v = search.v;
         match self.curves.basis {
             Basis::Steps { levels, power } => {
                 Levels::new(self.scales[position], power, levels).square(column, v, least, room)
             }
             Basis::Waves { .. } => {
-                let waves = Waves::new(column, self.scales[position]);
+                let waves = Waves::on_some(column, self.scales[position], |row| search.counts[row]);
                 Some(v.each().flat_map(|v| waves.transpose(v)).map(|c| c * c).sum())
             }
         }
@@ -144,13 +145,16 @@ pub(in crate::space) struct Search<'a> {
     wanted: Wanted,
     /// In order.
     taken: Vec<u32>,
+    /// Whether the residuals of an instance are not all 0, as they may be of most where a hinge is served.
+    counts: Vec<bool>,
 }
 
 impl<'a> Search<'a> {
     /// Positions that are taken are in order.
     pub(in crate::space) fn new(v: Residuals<'a>, wanted: Wanted, taken: Vec<u32>) -> Self {
         let (largest, square) = (v.largest(), kernels::dot(v.v, v.v));
-        Self { v, largest, square, wanted, taken }
+        let counts = (0..v.rows).map(|row| v.of(row).any(|v| v != 0.0)).collect();
+        Self { v, largest, square, wanted, taken, counts }
     }
 
     fn of(space: &AdditiveSpace<'_>, ask: &'a Ask<'_>) -> Result<Self> {
@@ -187,7 +191,7 @@ impl<'a> Scoring<'a> {
 
     fn add(&mut self, position: usize, column: ColumnView<'_>) {
         let least = self.least();
-        if let Some(square) = self.space.square(position, column, self.search.v, least, &mut self.room) {
+        if let Some(square) = self.space.square(position, column, self.search, least, &mut self.room) {
             if !square.is_finite() {
                 self.wrong.get_or_insert(position);
             }
@@ -242,7 +246,7 @@ mod tests {
                 let none = HashSet::new();
                 let ask = Ask::many(&v, outputs, 1, &none);
                 let search = Search::of(&space, &ask).unwrap();
-                let square = inputs.see(0, |x| space.square(0, x, search.v, 0.0, &mut Room::default())).unwrap();
+                let square = inputs.see(0, |x| space.square(0, x, &search, 0.0, &mut Room::default())).unwrap();
                 prop_assert!(space.bound(0, inputs.filled(0), &search) >= square);
                 if let Basis::Steps { levels, power } = space.curves.basis {
                     let most = inputs.see(0, |x| Levels::new(space.scales[0], power, levels).most(x, search.v));
