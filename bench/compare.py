@@ -35,8 +35,9 @@ WORK = ROOT / "bench" / "work"
 SEEDS = (0, 1, 2)
 PACKAGES = ("adelie", "liblinear-official", "numpy", "scikit-learn", "scipy", "skglm")
 
-# Ends the names of runs whose data are laid out by columns.
+# Ends the names of runs whose data are laid out by columns, or are text.
 BY_COLUMNS = ", by columns"
+AS_TEXT = ", as text"
 
 
 @dataclass
@@ -69,6 +70,7 @@ class Problem:
     truth: np.ndarray | None = None  # the relevant features; the relevant groups where there are groups
     group_size: int = 1  # of consecutive features
     column_args: list[str] | None = None  # the same training data by columns, where `train_args` has them by rows
+    text_args: list[str] | None = None  # the same as svmlight text
 
     def judge(self, row: Row, weights: np.ndarray, shift: float) -> None:
         """Fills in what `weights` select and how well they predict."""
@@ -111,7 +113,8 @@ class Bench:
         model = WORK / "model.json"
 
         def featgen_run(who: str, options: list[str | float]) -> float:
-            data = problem.column_args if who.endswith(BY_COLUMNS) else problem.train_args
+            others = {BY_COLUMNS: problem.column_args, AS_TEXT: problem.text_args}
+            data = next((args for end, args in others.items() if who.endswith(end)), problem.train_args)
             result = self.featgen.train(data, *options, model=model)
             seconds = fit_seconds(result)
             if who not in results:
@@ -252,6 +255,18 @@ def real(bench: Bench, name: str, features: int, dense: bool) -> Problem | None:
     return Problem(x, y, test_x.tocsr() if not dense else test_x, test_y, train_args, test_args)
 
 
+def dense_text(x: np.ndarray, y: np.ndarray, name: str) -> list[str]:
+    """The arguments for an array as svmlight text, with digits enough for single precision. Kept in bench/work."""
+    path = WORK / f"{name}.svm"
+    if not path.exists():
+        partial = path.with_suffix(".partial")
+        line = " ".join(f"{j}:%.9g" for j in range(1, x.shape[1] + 1))
+        with open(partial, "w") as out:
+            out.writelines(f"{label:+.0f} {line % tuple(row)}\n" for label, row in zip(y, x.tolist()))
+        partial.rename(path)
+    return [str(path)]
+
+
 def write_text(path: Path, rows: int, features: int, per_row: int, seed: int) -> None:
     """svmlight text of random rows, values of five digits. Appears whole or not at all."""
     rng = np.random.default_rng(seed)
@@ -273,8 +288,11 @@ def write_text(path: Path, rows: int, features: int, per_row: int, seed: int) ->
 
 def case_synth4096(bench: Bench) -> dict:
     problem = synthetic(bench, SYNTH4096, SEEDS[0])
+    problem.text_args = dense_text(problem.x, problem.y, f"text-{SYNTH4096.name}")
     count = ["--select", "paper", "--features", 200, "-B", 10, "-C", 10]
-    runs = {"featgen": count, f"featgen{BY_COLUMNS}": count, "featgen, logistic": [*count, "--loss", "logistic"]}
+    logistic = [*count, "--loss", "logistic"]
+    runs = {f"featgen{form}": count for form in ("", BY_COLUMNS, AS_TEXT)}
+    runs |= {f"featgen, logistic{form}": logistic for form in ("", BY_COLUMNS)}
     liblinear = peers.liblinear_problem(problem.x, problem.y)
     fits = {
         "featgen, Python": peers.featgen_fit(problem.x, problem.y, select="paper", n_features=200, budget=10, C=10),
@@ -283,7 +301,7 @@ def case_synth4096(bench: Bench) -> dict:
         "LIBLINEAR -s 5": peers.liblinear_fits(liblinear, 5, np.geomspace(0.0015, 0.007, 10)),
     }
     rows, _ = bench.compare(problem, runs, fits)
-    rows += mean_over_seeds(bench, SYNTH4096, runs)
+    rows += mean_over_seeds(bench, SYNTH4096, {who: runs[who] for who in ("featgen", "featgen, logistic")})
     return {"title": "synthetic, 4096 x 4096, 300 relevant", "rows": rows}
 
 
@@ -402,6 +420,25 @@ def case_mnist38(bench: Bench) -> dict | None:
     return case_real(bench, "mnist38", 784, 10, (0.001, 0.002), (0.0003, 0.1), dense=True, budget=12)
 
 
+def case_curves(bench: Bench) -> dict | None:
+    """Curves beside linear features: as many features, and as many columns as 20 Gaussian curves have."""
+    problem = real(bench, "mnist38", 784, dense=True) if bench.featgen else None
+    if problem is None:
+        return None
+    runs: dict[str, list[str | float]] = {}
+    for loss in ("squared-hinge", "logistic"):
+        common = ["--select", "paper", "-C", 10, "--loss", loss]
+        runs |= {
+            f"20 features, {loss}": [*common, "--features", 20, "-B", 2],
+            f"200 features, {loss}": [*common, "--features", 200, "-B", 20],
+            f"20 smooth curves, {loss}": [*common, "--space", "gaussian", "--features", 20, "-B", 2],
+            f"20 stairs, {loss}": [*common, "--space", "hik", "--features", 20, "-B", 2],
+        }
+    rows, results = bench.compare(problem, runs, {})
+    notes = {f"{who}, solving, ms": 1e3 * result["seconds"]["solve"] for who, result in results.items()}
+    return {"title": "curves on mnist38: ten rounds each", "rows": rows, "notes": notes}
+
+
 SKLEARN_READ = """
 import json, sys, time
 from sklearn.datasets import load_svmlight_file
@@ -493,6 +530,7 @@ CASES: dict[str, Callable[[Bench], dict | None]] = {
     "news20_libsvm": case_news20_libsvm,
     "news20_2gram": case_news20_2gram,
     "mnist38": case_mnist38,
+    "curves": case_curves,
     "reading": case_reading,
     "products": case_products,
     "groups2048": case_groups2048,
