@@ -105,11 +105,21 @@ pub enum RowNumbers<'a> {
 /// Partial sums that are added in a fixed order at the end.
 pub(crate) type Sums = [f64; LANES];
 
-/// Eight more products. As a whole array at a time, so that sums stay in registers and lanes become vectors. Here and below arrays are made by
-/// `from_fn`: `map` stays a call in functions for other targets.
+/// An array of what `make` makes of every place. Of this plain loop the compiler makes vector instructions wherever it stands; what the
+/// standard library has for it, `from_fn` and `map`, may stay calls, one for every number.
+#[inline(always)]
+pub(crate) fn lanes<T: Copy + Default, const N: usize>(make: impl Fn(usize) -> T) -> [T; N] {
+    let mut lanes = [T::default(); N];
+    for l in 0..N {
+        lanes[l] = make(l);
+    }
+    lanes
+}
+
+/// Eight more products. As a whole array at a time, so that sums stay in registers and lanes become vectors.
 #[inline(always)]
 fn step<T: Number>(sums: Sums, x: &[T; LANES], v: &[f64; LANES]) -> Sums {
-    std::array::from_fn(|l| sums[l] + x[l].wide() * v[l])
+    lanes(|l| sums[l] + x[l].wide() * v[l])
 }
 
 /// The last, fewer than eight, products, and the total.
@@ -154,7 +164,7 @@ pub(crate) fn dot4<T: Number>([a, b, c, d]: [&[T]; 4], v: &[f64]) -> [f64; 4] {
 /// `sum_i x[i]^2 * v[i]`.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn square_dot<T: Number>(x: &[T], v: &[f64]) -> f64 {
-    let squares = |x: &[T; LANES]| std::array::from_fn(|l| x[l].wide() * x[l].wide());
+    let squares = |x: &[T; LANES]| lanes(|l| x[l].wide() * x[l].wide());
     let (x, x_rest) = x.as_chunks();
     let (v, v_rest) = v.as_chunks();
     let sums = x.iter().zip(v).fold([0.0; LANES], |sums, (x, v)| step(sums, &squares(x), v));
@@ -170,10 +180,10 @@ pub(crate) fn dots_and_square<T: Number>(x: &[T], v: &[f64], d: &[f64]) -> [f64;
     let ((v, v_rest), (d, d_rest)) = (v.as_chunks(), d.as_chunks());
     let (mut sv, mut sd, mut squares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for ((x, v), d) in x.iter().zip(v).zip(d) {
-        let x = std::array::from_fn(|l| x[l].wide());
+        let x = lanes(|l| x[l].wide());
         sv = step(sv, &x, v);
         sd = step(sd, &x, d);
-        squares = step(squares, &std::array::from_fn(|l| x[l] * x[l]), d);
+        squares = step(squares, &lanes(|l| x[l] * x[l]), d);
     }
     let mut last = [0.0; LANES];
     last.iter_mut().zip(x_rest).for_each(|(last, x)| *last = x.wide() * x.wide());
@@ -197,7 +207,7 @@ pub(crate) fn add_dot4<T: Number>(sums: &mut [Sums; 4], x: &[T], [a, b, c, d]: [
     let (x, _) = x.as_chunks::<LANES>();
     let [mut sa, mut sb, mut sc, mut sd] = *sums;
     for ((((x, a), b), c), d) in x.iter().zip(a).zip(b).zip(c).zip(d) {
-        let x = std::array::from_fn(|l| x[l].wide());
+        let x = lanes(|l| x[l].wide());
         sa = step(sa, &x, a);
         sb = step(sb, &x, b);
         sc = step(sc, &x, c);
@@ -216,7 +226,7 @@ pub(crate) fn finish_dot<T: Number>(sums: Sums, x: &[T], v: &[f64]) -> f64 {
 pub(crate) fn largest<T: Number>(x: &[T]) -> f64 {
     const LANES: usize = 32;
     let (chunks, rest) = x.as_chunks::<LANES>();
-    let step = |most: [T::Size; LANES], x: &[T; LANES]| std::array::from_fn(|l| most[l].max(x[l].size()));
+    let step = |most: [T::Size; LANES], x: &[T; LANES]| lanes(|l| most[l].max(x[l].size()));
     let most = chunks.iter().fold([T::Size::default(); LANES], step);
     let most = most.into_iter().chain(rest.iter().map(|x| x.size())).fold(T::Size::default(), T::Size::max);
     let most = T::of_size(most).wide();
@@ -284,7 +294,7 @@ pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
 /// The dot products of a sparse column with several vectors that lie row by row; each as [`dot_sparse`] gives it, to the bit.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn dot_tiles<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[Tile]) -> Tile {
-    fold_tiles(rows, x, v, |sum, x, v| std::array::from_fn(|k| sum[k] + x * v[k]))
+    fold_tiles(rows, x, v, |sum, x, v| lanes(|k| sum[k] + x * v[k]))
 }
 
 /// `sum_k x[k] v[rows[k]]`, the same of d, and `sum_k x[k]^2 d[rows[k]]`, where tiles begin with v and d. One look at each row.
@@ -323,7 +333,7 @@ fn fold_tiles<R: RowNumber, T: Number>(
 /// The same where every value is 1.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn sum_tiles<R: RowNumber>(rows: &[R], v: &[Tile]) -> Tile {
-    let add = |sum: Tile, v: &Tile| std::array::from_fn(|k| sum[k] + v[k]);
+    let add = |sum: Tile, v: &Tile| lanes(|k| sum[k] + v[k]);
     let [mut a, mut b, mut c, mut d] = [Tile::default(); 4];
     let (r4, r_rest) = rows.as_chunks::<4>();
     for r in r4 {
@@ -341,7 +351,7 @@ pub(crate) fn sum_tiles<R: RowNumber>(rows: &[R], v: &[Tile]) -> Tile {
 /// The total of four partial sums of every output.
 #[inline(always)]
 fn total(a: Tile, b: Tile, c: Tile, d: Tile) -> Tile {
-    std::array::from_fn(|k| (a[k] + c[k]) + (b[k] + d[k]))
+    lanes(|k| (a[k] + c[k]) + (b[k] + d[k]))
 }
 
 /// `sum_k x[k]^2 * v[rows[k]]`.

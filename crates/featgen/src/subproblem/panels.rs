@@ -4,7 +4,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::kernels::Number;
+use crate::kernels::{Number, lanes};
 
 /// Columns whose values lie together.
 pub(super) const ABREAST: usize = 8;
@@ -46,7 +46,7 @@ impl<T: Number + Default> Panels<T> {
         let place = self.width % ABREAST;
         match self.panels.last_mut().filter(|_| place > 0) {
             Some(panel) => panel.iter_mut().zip(values).for_each(|(row, x)| row[place] = x),
-            None => self.panels.push(values.map(|x| alone(x, T::default())).collect()),
+            None => self.panels.push(values.map(alone).collect()),
         }
         self.width += 1;
     }
@@ -79,7 +79,7 @@ impl<T: Number + Default> Panels<T> {
         let mut live = Vec::with_capacity(self.panels.len());
         for (panel, w) in self.panels.iter().zip(w.chunks(ABREAST)) {
             if w.iter().any(|&w| w != 0.0) {
-                live.push((panel.as_slice(), std::array::from_fn(|l| w.get(l).copied().unwrap_or(0.0))));
+                live.push((panel.as_slice(), lanes(|l| w.get(l).copied().unwrap_or(0.0))));
             }
         }
         f.par_chunks_mut(PART).enumerate().for_each(|(c, f)| {
@@ -133,18 +133,18 @@ impl<T: Number + Default> Panels<T> {
 }
 
 /// A row that has a value in its first column.
-fn alone<T: Copy>(x: T, nothing: T) -> Row<T> {
-    std::array::from_fn(|l| if l == 0 { x } else { nothing })
+fn alone<T: Copy + Default>(x: T) -> Row<T> {
+    lanes(|l| if l == 0 { x } else { T::default() })
 }
 
 #[inline(always)]
 fn plus(a: Row<f64>, b: Row<f64>) -> Row<f64> {
-    std::array::from_fn(|l| a[l] + b[l])
+    lanes(|l| a[l] + b[l])
 }
 
 #[inline(always)]
 fn widened<T: Number>(x: &Row<T>) -> Row<f64> {
-    std::array::from_fn(|l| x[l].wide())
+    lanes(|l| x[l].wide())
 }
 
 #[multiversion(targets("x86_64+avx2"))]
@@ -163,7 +163,7 @@ fn pack<T: Number>(panels: &[Vec<Row<T>>], rows: &[(u32, f64)], width: usize, ou
 /// Adds what a row holds times the weights of these columns.
 #[inline(always)]
 fn step_by<T: Number>(sums: Row<f64>, x: &Row<T>, w: &Row<f64>) -> Row<f64> {
-    std::array::from_fn(|l| sums[l] + x[l].wide() * w[l])
+    lanes(|l| sums[l] + x[l].wide() * w[l])
 }
 
 /// `f += X w` for rows from the first on, no more than are close.
@@ -195,7 +195,7 @@ fn apply<T: Number>(panels: &[(&[Row<T>], Row<f64>)], first: usize, f: &mut [f64
 /// Adds `v` times what a row holds.
 #[inline(always)]
 fn step<T: Number>(sums: Row<f64>, x: &Row<T>, v: f64) -> Row<f64> {
-    std::array::from_fn(|l| sums[l] + x[l].wide() * v)
+    lanes(|l| sums[l] + x[l].wide() * v)
 }
 
 /// The sums of a panel with a vector. Rows in turn to one of four sums, which need not wait for each other.
@@ -235,7 +235,7 @@ fn dots_of_few<T: Number>(panel: &[Row<T>], v: &[(u32, f64)]) -> Row<f64> {
 fn squares<T: Number>(panel: &[Row<T>], h: &[f64]) -> Row<f64> {
     let mut sums = [0.0; ABREAST];
     for (x, &h) in panel.iter().zip(h) {
-        sums = step(sums, &std::array::from_fn::<_, ABREAST, _>(|l| x[l].wide() * x[l].wide()), h);
+        sums = step(sums, &lanes::<_, ABREAST>(|l| x[l].wide() * x[l].wide()), h);
     }
     sums
 }

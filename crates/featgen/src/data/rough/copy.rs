@@ -8,7 +8,7 @@ use multiversion::multiversion;
 
 use super::{LANES, Rounded, SLACK, Sums, add_bytes};
 use crate::data::{Columns, Outputs, ValuesView};
-use crate::kernels::{self, Number};
+use crate::kernels::{self, Number, lanes};
 
 /// The copy that a storage has, if it was decided to have one.
 #[derive(Default)]
@@ -420,8 +420,11 @@ const SUMMED: usize = 1 << 12;
 /// Fills the bytes of values with the nearest of `(x - low) * up`, and adds up the squares of what is lost of that.
 #[multiversion(targets("x86_64+avx2"))]
 fn fill<T: Stepped>(x: &[T], low: T, up: T, bytes: &mut [u8]) -> f64 {
-    let parts = x.chunks(SUMMED).zip(bytes.chunks_mut(SUMMED));
-    parts.map(|(x, bytes)| fill_some(x, low, up, bytes)).sum()
+    let mut lost = 0.0;
+    for (x, bytes) in x.chunks(SUMMED).zip(bytes.chunks_mut(SUMMED)) {
+        lost += fill_some(x, low, up, bytes);
+    }
+    lost
 }
 
 #[inline(always)]
@@ -432,11 +435,11 @@ fn fill_some<T: Stepped>(x: &[T], low: T, up: T, bytes: &mut [u8]) -> f64 {
     let mut lost = [T::default(); ABREAST];
     let (chunks, rest) = x.as_chunks::<ABREAST>();
     for (x, place) in chunks.iter().zip(bytes.as_chunks_mut::<ABREAST>().0) {
-        let exact: [T; ABREAST] = std::array::from_fn(|l| exact(x[l]));
-        let whole: [T; ABREAST] = std::array::from_fn(|l| whole(exact[l]));
-        *place = std::array::from_fn(|l| whole[l].last_bits());
-        let off: [T; ABREAST] = std::array::from_fn(|l| exact[l] - (whole[l] - T::WHOLE));
-        lost = std::array::from_fn(|l| lost[l] + off[l] * off[l]);
+        let exact: [T; ABREAST] = lanes(|l| exact(x[l]));
+        let whole: [T; ABREAST] = lanes(|l| whole(exact[l]));
+        *place = lanes(|l| whole[l].last_bits());
+        let off: [T; ABREAST] = lanes(|l| exact[l] - (whole[l] - T::WHOLE));
+        lost = lanes(|l| lost[l] + off[l] * off[l]);
     }
     for (k, x) in rest.iter().enumerate() {
         let exact = exact(*x);
@@ -445,7 +448,11 @@ fn fill_some<T: Stepped>(x: &[T], low: T, up: T, bytes: &mut [u8]) -> f64 {
         let off = exact - (whole - T::WHOLE);
         lost[0] = lost[0] + off * off;
     }
-    lost.iter().map(|lost| lost.wide()).sum()
+    let mut sum = 0.0;
+    for lost in lost {
+        sum += lost.wide();
+    }
+    sum
 }
 
 /// Bytes of memory that the system could give, where it tells.
