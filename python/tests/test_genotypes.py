@@ -1,4 +1,4 @@
-"""Genotypes of PLINK, beside bed-reader, the reader that others use: what it writes is read, and what featgen writes it reads."""
+"""Genotypes of PLINK, beside bed-reader: what it writes is read, and what featgen writes it reads."""
 
 import json
 import subprocess
