@@ -37,7 +37,8 @@ const LAG: f64 = 0.2;
 /// The same where few digits are wanted.
 const ROUGH_LAG: f64 = 0.25;
 
-/// There, a row may also be off by this part of the mean weight: most rows may have small weights, which matter little beside the others.
+/// There, a row may also be off by this part of the mean weight of rows that cost as much: most may have small weights, which matter little
+/// beside the others.
 const ROUGH_PART: f64 = 0.1;
 
 /// But not by more than this part of itself: what many small weights come to is to be of the right size, too.
@@ -89,8 +90,9 @@ impl Gram {
         out
     }
 
-    /// Brings the matrix up to the columns of `cache` and near the weights `h`: if `rough`, not so near.
-    pub(super) fn update(&mut self, cache: &Cache, h: &[f64], rough: bool) {
+    /// Brings the matrix up to the columns of `cache` and near the weights `h`: not so near where a rough one will do, which is told by
+    /// what instances cost.
+    pub(super) fn update(&mut self, cache: &Cache, h: &[f64], rough: Option<&[f64]>) {
         let old = self.width;
         self.resize(cache);
         if let Some(columns) = cache.sparse().filter(|_| self.by_rows.is_empty()) {
@@ -118,17 +120,18 @@ impl Gram {
     }
 
     /// Rows whose weights are too far from these.
-    fn moved(&self, h: &[f64], rough: bool) -> Vec<u32> {
-        let (lag, least) = match rough {
-            true => (ROUGH_LAG, ROUGH_PART * mean_of_positive(h)),
-            false => (LAG, 0.0),
+    fn moved(&self, h: &[f64], rough: Option<&[f64]>) -> Vec<u32> {
+        // A row that costs twice as much is as good as two of them.
+        let (lag, part) = match rough {
+            Some(costs) => (ROUGH_LAG, ROUGH_PART * h.iter().sum::<f64>() / costs.iter().sum::<f64>()),
+            None => (LAG, 0.0),
         };
-        let far = |(h, d): (&f64, &f64)| {
-            let (off, most) = ((h - d).abs(), h.max(*d));
+        let is_far = |i: usize| {
+            let (off, most) = ((h[i] - self.weights[i]).abs(), h[i].max(self.weights[i]));
+            let least = rough.map_or(0.0, |costs| part * costs[i]);
             off > least.max(lag * most) || off > WILD * most
         };
-        let rows = h.iter().zip(&self.weights).zip(0..).filter(|(pair, _)| far(*pair));
-        rows.map(|(_, i)| i).collect()
+        (0..h.len()).filter(|&i| is_far(i)).map(|i| i as u32).collect()
     }
 
     /// What the matrix was made from is not enough to make it again: its roundings come from all the changes it went through.
@@ -248,13 +251,6 @@ impl Gram {
     }
 }
 
-/// The mean of the weights that are not 0: rows that do not count make no difference.
-fn mean_of_positive(h: &[f64]) -> f64 {
-    let (sum, count) =
-        h.iter().filter(|&&h| h > 0.0).fold((0.0, 0.0), |(sum, count), h| (sum + h, count + 1.0));
-    sum / f64::max(count, 1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +275,7 @@ mod tests {
                         .extend((0..20).map(|j| Operator::Column(column(n, 20 * step + j, every))).collect());
                 }
                 let h: Vec<f64> = (0..n).map(|i| if (i + step) % 9 < 3 { 2.0 } else { 0.0 }).collect();
-                gram.update(&cache, &h, false);
+                gram.update(&cache, &h, None);
                 assert_eq!(gram.weights(), h);
                 for (a, b) in gram.sums().iter().zip(cache.transpose(&h)) {
                     assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} {b}");

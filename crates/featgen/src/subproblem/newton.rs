@@ -197,7 +197,7 @@ impl<R: Regulariser> Newton<R> {
         let mut h = vec![0.0; d.len()];
         problem.objective.curvature(d, &mut h);
         self.curvature.resize_with(problem.objective.outputs(), Curvature::default);
-        let widest = self.widest;
+        let (widest, rough) = (self.widest, rough.then(|| problem.objective.costs()));
         for (curvature, h) in self.curvature.iter_mut().zip(h.chunks_exact(problem.cache.rows())) {
             curvature.update(problem.cache, h, widest, rough);
         }
