@@ -82,6 +82,11 @@ fn keeps_contract(storage: &dyn Columns, expected: &Example) -> Result<(), TestC
         prop_assert_eq!(storage.position(absent), None);
     }
     prop_assert_eq!(storage.largest(&|| Ok(())).unwrap(), expected.largest());
+    for (first, end) in (0..=storage.len()).flat_map(|end| (0..=end).map(move |first| (first, end))) {
+        let columns = (first..end).flat_map(|position| expected.column(position));
+        let largest = columns.fold(0.0, |most: f64, x| most.max(x.abs()));
+        prop_assert_eq!(storage.largest_in(first..end, &|| Ok(())).unwrap(), largest);
+    }
     prop_assert!(storage.nonzeros() >= expected.values.iter().filter(|x| **x != 0.0).count() as u64);
     same_columns(storage, expected)?;
     same_dots(storage, expected)

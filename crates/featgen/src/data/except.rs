@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::pieces::Pieces;
-use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, largest_of_visited};
+use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks};
 use crate::error::Result;
 
 /// A storage without some of its columns. The others keep their ids, and everything they are computed from their bits.
@@ -143,6 +143,11 @@ impl Columns for Except<'_> {
         self.columns.by_blocks().map(|_| self as &dyn RowBlocks)
     }
 
+    fn largest_in(&self, range: Range<usize>, go_on: GoOn<'_>) -> Result<f64> {
+        self.pieces(range)
+            .try_fold(0.0, |most: f64, piece| Ok(most.max(self.columns.largest_in(piece, go_on)?)))
+    }
+
     fn will_read(&self, range: Range<usize>) {
         self.pieces(range).for_each(|piece| self.columns.will_read(piece));
     }
@@ -190,7 +195,7 @@ impl Columns for Except<'_> {
         if hidden < all || all == 0.0 {
             return Ok(all);
         }
-        largest_of_visited(self, go_on)
+        self.largest_in(0..self.len(), go_on)
     }
 }
 

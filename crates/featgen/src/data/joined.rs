@@ -170,7 +170,11 @@ impl Columns for Joined {
         self.left.all_ones() && self.right.all_ones()
     }
 
-    fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
-        Ok(self.left.largest(go_on)?.max(self.right.largest(go_on)?))
+    fn largest_in(&self, range: Range<usize>, go_on: GoOn<'_>) -> Result<f64> {
+        self.parts(range).into_iter().try_fold(0.0, |most: f64, (columns, part)| {
+            // Of all together it may be known.
+            let whole = part.len() == columns.len();
+            Ok(most.max(if whole { columns.largest(go_on)? } else { columns.largest_in(part, go_on)? }))
+        })
     }
 }

@@ -199,7 +199,12 @@ pub trait Columns: Send + Sync {
 
     /// The largest absolute value, infinite if a value is not a number. Reads all of them, and asks `go_on` now and then.
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
-        largest_of_visited(self, go_on)
+        self.largest_in(0..self.len(), go_on)
+    }
+
+    /// The same of some columns.
+    fn largest_in(&self, range: Range<usize>, go_on: GoOn<'_>) -> Result<f64> {
+        largest_of_visited(self, range, go_on)
     }
 }
 
@@ -223,12 +228,13 @@ fn exact_as_rough(out: &mut [f64], fill: impl FnOnce(&mut [f64])) {
     errors.fill(0.0);
 }
 
-/// The largest absolute value, for whoever has no faster way: a visit to every column.
-fn largest_of_visited<C: Columns + ?Sized>(columns: &C, go_on: GoOn<'_>) -> Result<f64> {
-    let (len, batch, mut most) = (columns.len(), columns.batch().max(1), 0.0_f64);
-    for first in (0..len).step_by(batch) {
+/// The largest absolute value of some columns, for whoever has no faster way: a visit to every one.
+fn largest_of_visited<C: Columns + ?Sized>(columns: &C, range: Range<usize>, go_on: GoOn<'_>) -> Result<f64> {
+    let (batch, mut most) = (columns.batch().max(1), 0.0_f64);
+    for first in range.clone().step_by(batch) {
         go_on()?;
-        columns.visit(first..len.min(first + batch), &mut |_, column| most = most.max(column.largest()));
+        columns
+            .visit(first..range.end.min(first + batch), &mut |_, column| most = most.max(column.largest()));
     }
     Ok(most)
 }

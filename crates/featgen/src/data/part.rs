@@ -171,6 +171,6 @@ impl Columns for Part {
         if self.is_all() {
             return self.columns.largest(go_on);
         }
-        self.copied.largest().map_or_else(|| largest_of_visited(self, go_on), Ok)
+        self.copied.largest().map_or_else(|| largest_of_visited(self, 0..self.len(), go_on), Ok)
     }
 }

@@ -390,7 +390,7 @@ impl<S: AsRef<[u8]> + Send + Sync> Columns for Genotypes<S> {
         self.variants[position].shown(self.people.len())
     }
 
-    fn largest(&self, _go_on: GoOn<'_>) -> Result<f64> {
-        Ok(self.variants.iter().fold(0.0, |most, variant| most.max(variant.largest)))
+    fn largest_in(&self, range: Range<usize>, _go_on: GoOn<'_>) -> Result<f64> {
+        Ok(self.variants[range].iter().fold(0.0, |most, variant| most.max(variant.largest)))
     }
 }
