@@ -408,18 +408,6 @@ def case_real(
     return {"title": f"{name}, {problem.x.shape[0]} x {problem.x.shape[1]}", "rows": rows}
 
 
-def case_news20_libsvm(bench: Bench) -> dict | None:
-    return case_real(bench, "news20_libsvm", 62_061, 100, (0.033, 0.045), (0.01, 0.16), dense=False)
-
-
-def case_news20_2gram(bench: Bench) -> dict | None:
-    return case_real(bench, "news20_2gram", 1_025_970, 100, (0.025, 0.033), (0.01, 0.27), dense=False)
-
-
-def case_mnist38(bench: Bench) -> dict | None:
-    return case_real(bench, "mnist38", 784, 10, (0.001, 0.002), (0.0003, 0.1), dense=True, budget=12)
-
-
 def case_curves(bench: Bench) -> dict | None:
     """Curves beside linear features: as many features, and as many columns as 20 Gaussian curves have."""
     problem = real(bench, "mnist38", 784, dense=True) if bench.featgen else None
@@ -527,9 +515,9 @@ def case_products(bench: Bench) -> dict | None:
 
 CASES: dict[str, Callable[[Bench], dict | None]] = {
     "synth4096": case_synth4096,
-    "news20_libsvm": case_news20_libsvm,
-    "news20_2gram": case_news20_2gram,
-    "mnist38": case_mnist38,
+    "news20_libsvm": lambda bench: case_real(bench, "news20_libsvm", 62_061, 100, (0.033, 0.045), (0.01, 0.16), dense=False),
+    "news20_2gram": lambda bench: case_real(bench, "news20_2gram", 1_025_970, 100, (0.025, 0.033), (0.01, 0.27), dense=False),
+    "mnist38": lambda bench: case_real(bench, "mnist38", 784, 10, (0.001, 0.002), (0.0003, 0.1), dense=True, budget=12),
     "curves": case_curves,
     "reading": case_reading,
     "products": case_products,

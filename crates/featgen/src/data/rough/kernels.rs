@@ -22,8 +22,8 @@ pub(crate) type Sums = [i64; 2];
 /// Steps after which sums of 32 bits are added to wider ones: in each of them, four products of up to 255 * 64 come to a sum.
 const STEPS: usize = 1 << 12;
 
-/// Adds to the sums of a column of bytes its products with both digits. One column after the other is read as fast as memory can give
-/// it; several side by side, as if for the sake of the digits, which are in a cache anyway, take half as long again.
+/// Adds to the sums of a column of bytes its products with both digits. One column after the other is read as fast as memory can give it.
+/// Several side by side would have the digits read less often, but these are in a cache, and memory gives several streams more slowly.
 pub(crate) fn add_bytes(column: &[[u8; LANES]], digits: &[Digits], sums: &mut Sums) {
     for (column, digits) in column.chunks(STEPS).zip(digits.chunks(STEPS)) {
         sums.iter_mut().zip(bytes(column, digits)).for_each(|(sum, more)| *sum += more);
