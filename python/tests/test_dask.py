@@ -314,6 +314,11 @@ def test_a_worker_may_join_or_be_slow(client):
     assert bytes_of(model) == bytes_of(FGMClassifier(n_features=6, budget=1).fit(X, y))
     busy.release()
     client.cluster.scale(2)
+    # Whoever joined leaves in its own time: the next test is to begin with two.
+    deadline = time.monotonic() + 60
+    while not (len(client.cluster.workers) == len(client.scheduler_info(n_workers=-1)["workers"]) == 2):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_task_that_fails_ends_with_the_words_of_the_worker(client):
