@@ -32,8 +32,8 @@ impl Default for Curvature {
 }
 
 impl Curvature {
-    /// Brings it up to the columns of `cache` and the weights `h`, not quite where a rough one will do, which is told by what instances
-    /// cost. It is a matrix only where columns are not more than `widest`.
+    /// Brings it up to the columns of `cache` and the weights `h`. Where a rough one will do, `rough` holds the costs of instances. It is
+    /// a matrix only where columns are not more than `widest`.
     pub(super) fn update(&mut self, cache: &Cache, h: &[f64], widest: usize, rough: Option<&[f64]>) {
         match cache.operators().filter(|_| cache.has_tables() && cache.len() > WIDEST_TABLES) {
             Some(operators) => *self = Self::Implicit(Implicit::new(operators, h)),

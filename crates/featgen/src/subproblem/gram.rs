@@ -90,8 +90,8 @@ impl Gram {
         out
     }
 
-    /// Brings the matrix up to the columns of `cache` and near the weights `h`: not so near where a rough one will do, which is told by
-    /// what instances cost.
+    /// Brings the matrix up to the columns of `cache` and near the weights `h`. Where a rough matrix will do, `rough` holds the costs of
+    /// instances.
     pub(super) fn update(&mut self, cache: &Cache, h: &[f64], rough: Option<&[f64]>) {
         let old = self.width;
         self.resize(cache);
@@ -190,7 +190,7 @@ impl Gram {
         self.mirror(columns);
     }
 
-    /// Makes what these columns have above the diagonal stand in their rows too: square by square, of which all lines stay at hand.
+    /// Copies what these columns hold above the diagonal below it: square by square, so that what is read and written stays in a cache.
     fn mirror(&mut self, columns: std::ops::Range<usize>) {
         let (width, last) = (self.width, columns.end);
         for j in columns.step_by(SQUARE) {

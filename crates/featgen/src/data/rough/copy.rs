@@ -309,7 +309,7 @@ impl Facts {
 pub(crate) trait Stepped:
     Number + Default + PartialEq + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
 {
-    /// A whole number: the larger, the larger this one. Beyond all numbers are those that are none.
+    /// Whole numbers in the order of these. NaN comes before or after all others, as its sign says.
     type Rank: Ord + Copy;
 
     /// A number whose neighbours are whole, and so are the sums with it. The last bits of such a sum are a whole number's.
@@ -400,10 +400,10 @@ impl Stepped for f64 {
 /// Values that are looked at together: enough that none waits for the one before.
 const ABREAST: usize = 16;
 
-/// The smallest and the largest value; one of them is not a number if any value is none.
+/// The smallest and the largest value; one of them is NaN if any value is.
 #[multiversion(targets("x86_64+avx2"))]
 fn ends<T: Stepped>(x: &[T]) -> (T, T) {
-    // Of comparisons of whole numbers, unlike those of others, the compiler makes vector instructions.
+    // The compiler makes vector instructions of comparisons of whole numbers, but not of these.
     let first = x.first().copied().unwrap_or_default().rank();
     let (mut low, mut high) = (first, first);
     for x in x {
