@@ -123,6 +123,7 @@ def fit(
     space: Mapping[str, Any],
     options: Mapping[str, Any],
     listeners: Mapping[str, Callable[[dict[str, Any]], Any] | None],
+    finite: bool,
 ) -> tuple[Model, BaseException | None, Sequence[int] | None]: ...
 def convert(
     data: str | PathLike[str],

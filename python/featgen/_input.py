@@ -20,6 +20,14 @@ ACCEPTED: dict[str, Any] = {
     "accept_large_sparse": True,
 }
 
+#: Bytes from which it is worthwhile not to read an array once more.
+LARGE = 1 << 24
+
+
+def is_large(X: Any) -> bool:
+    """Whether X is an array so large that whether its values are finite is better left to the engine."""
+    return type(X) is np.ndarray and X.dtype in ACCEPTED["dtype"] and X.nbytes >= LARGE
+
 
 def matrix(X: Any) -> Any:
     """A validated array or sparse matrix, a store, or what was made of a frame, as the engine takes it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -168,27 +169,29 @@ class Machine(Shown, Files, Selection, BaseEstimator):
         """
         space, options = _parameters.space(self), _parameters.options(self)
         verbose, callback = level("verbose", self.verbose), function("callback", self.callback)
-        X, y, inputs = self._seen(X, y)
+        given, finite = (X, y), not _input.is_large(X)
+        X, y, inputs = self._seen(X, y, finite)
         target, classes = self._target(y, options)
         target["counts"] = None if sample_weight is None else sample_weights(sample_weight, X)
         target["offset"] = None if offset is None else _numbers_for(X, offset, "offset")
         target["keep"] = kept_columns(self.keep, inputs)
         matrix: Any = X if isinstance(X, Sharded) else _input.matrix(X)
         told = (matrix, inputs.names, target, space._describe(inputs))
-        at = None if choose is None else choose(told, options)
-        with reporter(verbose, options["n_features"]) as report:
-            listeners = {
-                "round": _both(report, callback),
-                "resumed": going_on if verbose else None,
-                "proof": proving if verbose else None,
-            }
-            # Called from here: warnings of the engine are shown where the estimator was called.
-            if isinstance(X, Sharded):
-                model, broken_off, lacking = _featgen.fit_shards(
-                    X.ask, X.store, *told[1:], options, listeners
-                )
-            else:
-                model, broken_off, lacking = _featgen.fit(*told, options, listeners)
+        with self._refused(*given, finite):
+            at = None if choose is None else choose(told, options)
+            with reporter(verbose, options["n_features"]) as report:
+                listeners = {
+                    "round": _both(report, callback),
+                    "resumed": going_on if verbose else None,
+                    "proof": proving if verbose else None,
+                }
+                # Called from here: warnings of the engine are shown where the estimator was called.
+                if isinstance(X, Sharded):
+                    model, broken_off, lacking = _featgen.fit_shards(
+                        X.ask, X.store, *told[1:], options, listeners
+                    )
+                else:
+                    model, broken_off, lacking = _featgen.fit(*told, options, listeners, finite)
         if at is not None:
             model = model.at(at) or model
         self._know(inputs)
@@ -229,8 +232,10 @@ class Machine(Shown, Files, Selection, BaseEstimator):
     def _class_weight(self) -> Any:
         return getattr(self, "class_weight", None)
 
-    def _seen(self, X: Any, y: Any) -> tuple[Any, Any, spaces.Inputs]:
-        """Data as validation leaves them, and their inputs. Nothing is set: a fit may still fail."""
+    def _seen(self, X: Any, y: Any, finite: bool) -> tuple[Any, Any, spaces.Inputs]:
+        """Data as validation leaves them, and their inputs. Nothing is set: a fit may still fail. Values are refused
+        because they are not finite only if that is asked for.
+        """
         wishes = _parameters.columns(self)
         said = next((name for name, wish in wishes.items() if wish is not None), None)
         if _frames.is_frame(X) and (said or not _frames.only_numbers(X)):
@@ -239,13 +244,13 @@ class Machine(Shown, Files, Selection, BaseEstimator):
             raise ValueError(f"{said}: only a frame has columns of kinds, and X is none")
         if isinstance(X, (Store, Sharded)):
             return X, _labels_for(X, y), spaces.Inputs(X.shape[1], X.feature_names)
-        told = copy.copy(self)
+        told, accepted = copy.copy(self), {**_input.ACCEPTED, "ensure_all_finite": finite}
         try:
             if _is_structured(y):
                 check_consistent_length(X, y)
-                checked = validate_data(told, X, **_input.ACCEPTED)
+                checked = validate_data(told, X, **accepted)
             else:
-                checked, y = validate_data(told, X, y, **_input.ACCEPTED)
+                checked, y = validate_data(told, X, y, **accepted)
         except ValueError:
             if not _frames.has_gaps(X):
                 raise
@@ -254,6 +259,16 @@ class Machine(Shown, Files, Selection, BaseEstimator):
             raise _frames.no_gaps_in_arrays() from None
         names = getattr(told, "feature_names_in_", None)
         return checked, y, spaces.Inputs(checked.shape[1], None if names is None else list(names))
+
+    @contextmanager
+    def _refused(self, X: Any, y: Any, finite: bool) -> Iterator[None]:
+        """Errors because of values that are not finite, where these were not looked for, are those of validation."""
+        try:
+            yield
+        except ValueError:
+            if not finite:
+                self._seen(X, y, True)
+            raise
 
     def _learned(self, X: Any, y: Any, wishes: dict[str, Any]) -> tuple[Any, Any, spaces.Inputs]:
         """The same of a frame with columns of all kinds."""

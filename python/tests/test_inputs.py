@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from conftest import planted
-from featgen import FGMClassifier, FGMSelector, _input
+from featgen import FGMClassifier, FGMClassifierCV, FGMSelector, _input
 from sklearn.exceptions import ConvergenceWarning
 
 NAMES = [f"column {i}" for i in range(24)]
@@ -270,6 +270,23 @@ def test_values_that_cannot_be(layout, value, words):
         return
     with pytest.raises(ValueError, match=words):
         FGMClassifier().fit(layout(X), y)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])
+@pytest.mark.parametrize(("value", "words"), [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.parametrize("model", [FGMClassifier(), FGMClassifierCV(cv=2)])
+def test_values_of_large_arrays_are_looked_at_by_the_engine(monkeypatch, layout, value, words, model):
+    monkeypatch.setattr(_input, "LARGE", 0)
+    X, y = planted()
+    model.fit(layout(X), y)
+    X[3, 4] = value
+    with pytest.raises(ValueError, match=words):
+        model.fit(layout(X), y)
+    # An instance that counts for nothing may not hold one either.
+    weights = np.ones(len(y))
+    weights[3] = 0
+    with pytest.raises(ValueError, match=words):
+        model.fit(layout(X), y, sample_weight=weights)
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])

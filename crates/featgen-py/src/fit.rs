@@ -90,7 +90,7 @@ type LackingCounts = [usize; 4];
 /// name features that are not there, how many are not.
 pub(crate) type Fitted = (Model, Option<PyErr>, Option<LackingCounts>);
 
-/// Selects features and fits them.
+/// Selects features and fits them. Unless all values are known to be `finite`, that is made sure of as well.
 #[pyfunction]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
@@ -100,11 +100,13 @@ pub(crate) fn fit<'py>(
     space: Space,
     options: Options,
     listeners: Listeners,
+    finite: bool,
 ) -> PyResult<Fitted> {
     let run = Run::new(&target, space, &options, x.recipe())?;
     let names = run.names(names);
     let columns = x.columns()?;
     let columns = &*columns;
+    let all = Inputs::called(columns, &names).context(&run.context);
     let offset = target.offset.as_ref().map(|offset| offset.as_slice()).transpose()?;
     let learned = Learned::new(&x, columns, &names, &run.asked, &target.keep, run.scaling, offset);
     let learned = learned.map_err(raise)?;
@@ -114,6 +116,10 @@ pub(crate) fn fit<'py>(
     let inputs = Inputs::called(columns, &names);
     run.attended(py, &listeners, |reporter| {
         let (mut model, lacking) = run.fit(inputs, kept, reporter)?;
+        if !finite && !model.stopped.is_early() {
+            // Searches do not read what counts for nothing; copies of the columns that they made know it already.
+            all.largest()?;
+        }
         run.how_sure(&options, &mut model, &learned)?;
         Ok((model, lacking))
     })

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::moments::Neighbours;
 use super::rough::Copied;
 use super::{
-    Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, ValuesView, exact_as_rough,
+    Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, ValuesView, VisitAhead, exact_as_rough,
     gain_dots_apart, sparse,
 };
 use crate::error::{Error, Result};
@@ -419,6 +419,20 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
                     }
                 }
             }
+        }
+    }
+
+    fn visit_ahead(&self, range: Range<usize>, each: &mut VisitAhead<'_>) {
+        if self.layout == Layout::RowMajor {
+            return self.visit(range, &mut |j, column| each(j, column, None));
+        }
+        let view = |j: usize| ColumnView::dense(T::many(self.column(j)));
+        range.clone().for_each(|j| each(j, view(j), Some(j + 1).filter(|next| *next < range.end).map(view)));
+    }
+
+    fn will_read(&self, range: Range<usize>) {
+        if self.layout == Layout::ColumnMajor {
+            range.for_each(|j| kernels::fetch_all(self.column(j)));
         }
     }
 

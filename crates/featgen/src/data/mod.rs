@@ -49,6 +49,9 @@ use crate::error::{Reason, Result};
 use crate::table::Recipe;
 pub use crate::target::{ClassWeights, Labels};
 
+/// What [`Columns::visit_ahead`] calls: with a position, the column there, and the next column.
+pub type VisitAhead<'a> = dyn FnMut(usize, ColumnView<'_>, Option<ColumnView<'_>>) + 'a;
+
 /// Instances stored so that one feature's values can be read together.
 ///
 /// Columns are addressed by *position*, `0..len()`, in increasing order of their *id*. A storage holds only columns that
@@ -161,6 +164,12 @@ pub trait Columns: Send + Sync {
         range.for_each(|position| each(position, self.gather(&[position])[0].view()));
     }
 
+    /// The same, each with the column that comes after it in `range`, if that lies in memory as well: whoever works on one may have the
+    /// next fetched meanwhile.
+    fn visit_ahead(&self, range: Range<usize>, each: &mut VisitAhead<'_>) {
+        self.visit(range, &mut |position, column| each(position, column, None));
+    }
+
     /// Bytes that one visit holds copies in, if columns cannot be shown where they lie.
     fn visit_bytes(&self) -> u64 {
         0
@@ -171,7 +180,7 @@ pub trait Columns: Send + Sync {
         Outputs::bytes(self.rows(), outputs)
     }
 
-    /// Says that these columns will be read soon, whoever is in between: where they are on disk, it is time to fetch them.
+    /// Says that these columns will be read soon, whoever is in between: it is time to fetch them from disk, or to a nearer cache.
     fn will_read(&self, _range: Range<usize>) {}
 
     /// Lets the system take back what it mapped of files, until it is read again. Without files there is nothing to give.

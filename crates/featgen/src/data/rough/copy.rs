@@ -1,14 +1,13 @@
 //! A copy of full columns in one byte a value, made when it pays.
 
-use std::ops::{Add, Mul, Range, Sub};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use memmap2::MmapMut;
-use multiversion::multiversion;
 
-use super::{LANES, Rounded, SLACK, Sums, add_bytes};
+use super::facts::{FactNumbers, Facts};
+use super::{LANES, Rounded, Sums, add_bytes};
 use crate::data::{Columns, Outputs, ValuesView};
-use crate::kernels::{self, Number, lanes};
 
 /// The copy that a storage has, if it was decided to have one.
 #[derive(Default)]
@@ -41,27 +40,6 @@ pub(crate) struct BytesView<'a> {
     bytes: &'a [Chunk],
     columns: &'a [FactNumbers],
 }
-
-/// [`Facts`] as they are kept.
-pub(crate) type FactNumbers = [f64; 5];
-
-/// What the bytes of a column stand for, and how well.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Facts {
-    low: f64,
-    step: f64,
-    /// The length of the vector of what the bytes do not tell; not a number if they tell nothing.
-    unknown: f64,
-    /// The length of the vector of what they tell, beside the constant [`MIDDLE`], or more.
-    spread: f64,
-    largest: f64,
-}
-
-/// The steps from the smallest value to the largest.
-const STEPS: f64 = 255.0;
-
-/// The middle of all bytes: none is farther from it than this.
-const MIDDLE: f64 = 128.0;
 
 /// Data of so many bytes as they are, or fewer, are as fast to read as a copy is, for they stay in a cache.
 const SMALL: u64 = 1 << 24;
@@ -153,11 +131,13 @@ impl Part {
         let stride = columns.rows().div_ceil(LANES);
         let mut part = Self { bytes: room(stride * LANES * range.len()), columns: Vec::new() };
         let mut places = part.bytes.chunks_exact_mut(stride * LANES);
-        columns.visit(range, &mut |_, column| {
+        columns.visit_ahead(range, &mut |_, column, next| {
             let Some(bytes) = places.next() else { return };
-            let facts = match column.full() {
-                Some(ValuesView::F32(x)) => Facts::copy(x, bytes),
-                Some(ValuesView::F64(x)) => Facts::copy(x, bytes),
+            let facts = match (column.full(), next.and_then(|next| next.full())) {
+                (Some(ValuesView::F32(x)), Some(ValuesView::F32(next))) => Facts::copy_ahead(x, next, bytes),
+                (Some(ValuesView::F64(x)), Some(ValuesView::F64(next))) => Facts::copy_ahead(x, next, bytes),
+                (Some(ValuesView::F32(x)), _) => Facts::copy(x, bytes),
+                (Some(ValuesView::F64(x)), _) => Facts::copy(x, bytes),
                 _ => Facts::NONE,
             };
             part.columns.push(facts.into());
@@ -247,214 +227,6 @@ impl<'a> BytesView<'a> {
     }
 }
 
-impl From<FactNumbers> for Facts {
-    fn from([low, step, unknown, spread, largest]: FactNumbers) -> Self {
-        Self { low, step, unknown, spread, largest }
-    }
-}
-
-impl From<Facts> for FactNumbers {
-    fn from(Facts { low, step, unknown, spread, largest }: Facts) -> Self {
-        [low, step, unknown, spread, largest]
-    }
-}
-
-impl Facts {
-    /// The bytes tell nothing: whatever they add up to, it may be off by any number.
-    const NONE: Self = Self { low: 0.0, step: 0.0, unknown: f64::NAN, spread: 0.0, largest: 0.0 };
-
-    /// Fills the bytes of a column.
-    pub(crate) fn copy<T: Stepped>(x: &[T], bytes: &mut [u8]) -> Self {
-        let (low, high) = ends(x);
-        let step = (high.wide() - low.wide()) / STEPS;
-        if !(T::SOUND.contains(&step) || high == low) {
-            return Self::nothing_of(x);
-        }
-        let up = if step > 0.0 { T::narrow(1.0 / step) } else { T::default() };
-        let (lost, root) = (fill(x, low, up, bytes), (x.len() as f64).sqrt());
-        // A sum of squares with one that is not a number is none either.
-        if !lost.is_finite() {
-            return Self::nothing_of(x);
-        }
-        Self {
-            low: low.wide(),
-            step,
-            unknown: (lost.sqrt() + T::OFF * root) * step * SLACK,
-            spread: MIDDLE * root * step * SLACK,
-            largest: low.wide().abs().max(high.wide().abs()),
-        }
-    }
-
-    fn nothing_of<T: Number>(x: &[T]) -> Self {
-        Self { largest: kernels::largest(x), ..Self::NONE }
-    }
-
-    /// Whether bytes could say this of a column.
-    fn may_be(&self) -> bool {
-        let Self { low, step, unknown, spread, largest } = *self;
-        let nothing = unknown.is_nan();
-        nothing
-            || (low.is_finite()
-                && [step, unknown, spread, largest].iter().all(|x| x.is_finite() && *x >= 0.0))
-    }
-
-    /// About the sum of the column with a vector, given what its bytes add up to, and how far that may be off.
-    pub(super) fn dot(&self, v: &Rounded, whole: Sums) -> (f64, f64) {
-        let sum = self.low * v.sum + self.step * (v.worth(whole) + MIDDLE * v.lost);
-        (sum, v.error(self.spread, self.unknown, self.largest))
-    }
-}
-
-/// Numbers that are turned into steps in their own precision: twice as many at a time if they are half as long.
-pub(crate) trait Stepped:
-    Number + Default + PartialEq + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
-{
-    /// Whole numbers in the order of these. NaN comes before or after all others, as its sign says.
-    type Rank: Ord + Copy;
-
-    /// A number whose neighbours are whole, and so are the sums with it. The last bits of such a sum are a whole number's.
-    const WHOLE: Self;
-
-    /// Steps that can be computed with: neither they nor 1 by them are too small or too large.
-    const SOUND: Range<f64>;
-
-    /// Steps that a value may be off, because of rounding, from where it was computed to be, and what rounding does to the length of as
-    /// many such distances.
-    const OFF: f64;
-
-    /// See [`Rank`](Self::Rank).
-    fn rank(self) -> Self::Rank;
-
-    /// The number of this rank.
-    fn of_rank(rank: Self::Rank) -> Self;
-
-    /// The nearest such number.
-    fn narrow(x: f64) -> Self;
-
-    /// The last eight bits.
-    fn last_bits(self) -> u8;
-}
-
-impl Stepped for f32 {
-    type Rank = i32;
-
-    const WHOLE: Self = 1.5 * (1u32 << 23) as Self;
-    const SOUND: Range<f64> = 1e-30..1e30;
-    const OFF: f64 = 2e-4;
-
-    #[inline(always)]
-    fn rank(self) -> i32 {
-        let bits = self.to_bits().cast_signed();
-        // Of negative numbers, the larger ones have the smaller bits beside the sign.
-        bits ^ ((bits >> (i32::BITS - 1)) & i32::MAX)
-    }
-
-    #[inline(always)]
-    fn of_rank(rank: i32) -> Self {
-        let bits = rank ^ ((rank >> (i32::BITS - 1)) & i32::MAX);
-        Self::from_bits(bits.cast_unsigned())
-    }
-
-    #[inline(always)]
-    fn narrow(x: f64) -> Self {
-        x as Self
-    }
-
-    #[inline(always)]
-    fn last_bits(self) -> u8 {
-        self.to_bits() as u8
-    }
-}
-
-impl Stepped for f64 {
-    type Rank = i64;
-
-    const WHOLE: Self = super::WHOLE;
-    const SOUND: Range<f64> = 1e-280..1e280;
-    const OFF: f64 = 1e-12;
-
-    #[inline(always)]
-    fn rank(self) -> i64 {
-        let bits = self.to_bits().cast_signed();
-        // Of negative numbers, the larger ones have the smaller bits beside the sign.
-        bits ^ ((bits >> (i64::BITS - 1)) & i64::MAX)
-    }
-
-    #[inline(always)]
-    fn of_rank(rank: i64) -> Self {
-        let bits = rank ^ ((rank >> (i64::BITS - 1)) & i64::MAX);
-        Self::from_bits(bits.cast_unsigned())
-    }
-
-    #[inline(always)]
-    fn narrow(x: f64) -> Self {
-        x
-    }
-
-    #[inline(always)]
-    fn last_bits(self) -> u8 {
-        self.to_bits() as u8
-    }
-}
-
-/// Values that are looked at together: enough that none waits for the one before.
-const ABREAST: usize = 16;
-
-/// The smallest and the largest value; one of them is NaN if any value is.
-#[multiversion(targets("x86_64+avx2"))]
-fn ends<T: Stepped>(x: &[T]) -> (T, T) {
-    // The compiler makes vector instructions of comparisons of whole numbers, but not of these.
-    let first = x.first().copied().unwrap_or_default().rank();
-    let (mut low, mut high) = (first, first);
-    for x in x {
-        let rank = x.rank();
-        low = low.min(rank);
-        high = high.max(rank);
-    }
-    (T::of_rank(low), T::of_rank(high))
-}
-
-/// Squares that are added up in the numbers' own precision, before they are added to the others.
-const SUMMED: usize = 1 << 12;
-
-/// Fills the bytes of values with the nearest of `(x - low) * up`, and adds up the squares of what is lost of that.
-#[multiversion(targets("x86_64+avx2"))]
-fn fill<T: Stepped>(x: &[T], low: T, up: T, bytes: &mut [u8]) -> f64 {
-    let mut lost = 0.0;
-    for (x, bytes) in x.chunks(SUMMED).zip(bytes.chunks_mut(SUMMED)) {
-        lost += fill_some(x, low, up, bytes);
-    }
-    lost
-}
-
-#[inline(always)]
-fn fill_some<T: Stepped>(x: &[T], low: T, up: T, bytes: &mut [u8]) -> f64 {
-    let exact = |x: T| (x - low) * up;
-    // From 0 to 255, or so little beyond that it is rounded to these.
-    let whole = |exact: T| exact + T::WHOLE;
-    let mut lost = [T::default(); ABREAST];
-    let (chunks, rest) = x.as_chunks::<ABREAST>();
-    for (x, place) in chunks.iter().zip(bytes.as_chunks_mut::<ABREAST>().0) {
-        let exact: [T; ABREAST] = lanes(|l| exact(x[l]));
-        let whole: [T; ABREAST] = lanes(|l| whole(exact[l]));
-        *place = lanes(|l| whole[l].last_bits());
-        let off: [T; ABREAST] = lanes(|l| exact[l] - (whole[l] - T::WHOLE));
-        lost = lanes(|l| lost[l] + off[l] * off[l]);
-    }
-    for (k, x) in rest.iter().enumerate() {
-        let exact = exact(*x);
-        let whole = whole(exact);
-        bytes[chunks.len() * ABREAST + k] = whole.last_bits();
-        let off = exact - (whole - T::WHOLE);
-        lost[0] = lost[0] + off * off;
-    }
-    let mut sum = 0.0;
-    for lost in lost {
-        sum += lost.wide();
-    }
-    sum
-}
-
 /// Bytes of memory that the system could give, where it tells.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -465,25 +237,6 @@ fn available() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ends_are_those_of_numbers_of_all_sizes() {
-        let sizes = [0.0f32, -0.0, 1.0, -1.0, 1e-40, -1e-40, f32::MAX, f32::MIN, f32::INFINITY, 3.5, -2.5];
-        for first in 0..sizes.len() {
-            for end in first + 1..=sizes.len() {
-                let some = &sizes[first..end];
-                let wide: Vec<f64> = some.iter().copied().map(f64::from).collect();
-                let expected = some.iter().fold((some[0], some[0]), |(a, b), &x| (a.min(x), b.max(x)));
-                assert_eq!(ends(some), expected);
-                assert_eq!(ends(&wide), (expected.0.into(), expected.1.into()));
-            }
-        }
-        for nan in [f32::NAN, -f32::NAN] {
-            let (low, high) = ends(&[1.0, nan, 2.0]);
-            assert!(low.is_nan() || high.is_nan());
-        }
-        assert_eq!(ends::<f64>(&[]), (0.0, 0.0));
-    }
 
     /// A copy that somebody else has written is taken for one only if it could be.
     #[test]

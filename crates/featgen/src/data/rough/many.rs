@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Rounded;
-use super::copy::Facts;
+use super::facts::Facts;
 use super::kernels::{LANES, Sums, add_bytes_twice};
 
 /// Columns in one byte a value, one after the other.

@@ -5,10 +5,12 @@
 //! largest sums finds the same as with exact ones, to the bit.
 
 mod copy;
+mod facts;
 mod kernels;
 mod many;
 
-pub(crate) use copy::{BytesView, Chunk, Copied, FactNumbers, Facts};
+pub(crate) use copy::{BytesView, Chunk, Copied};
+pub(crate) use facts::{FactNumbers, Facts};
 pub(super) use kernels::{CodeDigits, LANES, PER_BYTE, Sums, Table, add_codes, add_gain_codes};
 use kernels::{Digits, add_bytes};
 pub(crate) use many::{ByteColumns, COLUMNS};
