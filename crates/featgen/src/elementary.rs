@@ -156,17 +156,18 @@ pub(crate) fn cos_sin(x: f64) -> [f64; 2] {
     [turned(c, (quarters + 1) & 2 == 2), turned(s, quarters & 2 == 2)]
 }
 
-/// The polynomial with these coefficients, the highest first: even and odd powers apart, which need not wait for each other.
+/// The polynomial with these coefficients, the highest first: every fourth power apart, which need not wait for each other.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     let square = x * x;
-    let mut sums = [0.0, 0.0];
+    let fourth = square * square;
+    let mut sums = [0.0; 4];
     for k in 0..N {
         // The last is a constant.
-        let kind = (N - 1 - k) % 2;
-        sums[kind] = sums[kind] * square + coefficients[k];
+        let kind = (N - 1 - k) % 4;
+        sums[kind] = if k < 4 { coefficients[k] } else { sums[kind] * fourth + coefficients[k] };
     }
-    sums[0] + x * sums[1]
+    (sums[0] + x * sums[1]) + square * (sums[2] + x * sums[3])
 }
 
 #[cfg(test)]

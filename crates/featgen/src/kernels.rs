@@ -282,6 +282,15 @@ pub(crate) fn add_scaled<T: Number>(weight: f64, x: &[T], out: &mut [f64]) {
     }
 }
 
+/// `out = weight * x`, and adds that to the sums, which are as many.
+#[multiversion(targets("x86_64+avx2+avx512f+avx512dq+avx512vl+avx512bw", "x86_64+avx2"))]
+pub(crate) fn weigh(weight: f64, x: &[f64], out: &mut [f64], sums: &mut [f64]) {
+    for ((x, out), sum) in x.iter().zip(out).zip(sums) {
+        *out = weight * x;
+        *sum += *out;
+    }
+}
+
 /// `sum_k x[k] * v[rows[k]]`: the dot product of a sparse column.
 #[inline]
 pub(crate) fn dot_sparse<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[f64]) -> f64 {

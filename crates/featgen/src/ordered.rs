@@ -32,12 +32,20 @@ fn sums_of_part<const N: usize, const K: usize, F: Fn([f64; N]) -> [f64; K]>(
     let n = x[0].len();
     let mut lanes = [[0.0; LANES]; K];
     for first in (0..n).step_by(BLOCK) {
-        let x = rows_of(&x, first..n.min(first + BLOCK));
-        // First all terms, one like the other, whatever they take: of such a loop the compiler makes vector instructions.
+        let count = (n - first).min(BLOCK);
+        // First all terms, one like the other, whatever they take: of such a loop, whose length is known, the compiler makes vector
+        // instructions alone. The last block is filled up; what its last terms are does not matter.
+        let mut block = [[0.0; BLOCK]; N];
+        for j in 0..N {
+            block[j][..count].copy_from_slice(&x[j][first..first + count]);
+        }
         let mut made = [[0.0; BLOCK]; K];
-        let count = x[0].len().min(BLOCK);
-        for i in 0..count {
-            let terms = terms(values_at(&x, i));
+        for i in 0..BLOCK {
+            let mut values = [0.0; N];
+            for j in 0..N {
+                values[j] = block[j][i];
+            }
+            let terms = terms(values);
             for k in 0..K {
                 made[k][i] = terms[k];
             }

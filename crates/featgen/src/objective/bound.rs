@@ -21,7 +21,7 @@ pub(super) fn best_multiple(limit: f64, top: f64, linear: f64, expand: impl Fn(f
         }
         let newton = kappa - slope / curvature;
         // Hardly anything is left to gain. Each step doubles the digits of kappa, so that this one gains nearly all of it.
-        if newton > 0.0 && newton < limit && slope.abs() * (newton - kappa).abs() <= 1e-10 * value.abs() {
+        if newton > 0.0 && newton < limit && slope.abs() * (newton - kappa).abs() <= 1e-6 * value.abs() {
             return newton;
         }
         let next = bracket.next(kappa, slope > 0.0, newton, 2.0 * kappa);

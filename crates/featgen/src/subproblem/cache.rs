@@ -257,10 +257,15 @@ impl Cache {
         f
     }
 
+    /// Up to how many rows [`transpose_few`](Self::transpose_few) is cheaper than going through all columns.
+    pub(super) fn few(&self) -> usize {
+        if matches!(self.columns, Columns::Dense(_)) { self.rows / 8 } else { 0 }
+    }
+
     /// `X' v` for a `v` that is zero but for a few rows; `None` if going by rows would not be cheaper.
     pub(super) fn transpose_few(&self, v: &[(u32, f64)]) -> Option<Vec<f64>> {
         let Columns::Dense(columns) = &self.columns else { return None };
-        (8 * v.len() <= self.rows).then(|| columns.transpose_few(v))
+        (v.len() <= self.few()).then(|| columns.transpose_few(v))
     }
 
     /// `sum_i h_i x_ij^2` of every column.

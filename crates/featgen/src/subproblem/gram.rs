@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::cache::Cache;
 use super::row_view::RowView;
-use crate::kernels;
+use crate::{kernels, ordered};
 
 /// A weighted Gram matrix that follows its weights.
 ///
@@ -126,12 +126,18 @@ impl Gram {
             Some(costs) => (ROUGH_LAG, ROUGH_PART * h.iter().sum::<f64>() / costs.iter().sum::<f64>()),
             None => (LAG, 0.0),
         };
-        let is_far = |i: usize| {
-            let (off, most) = ((h[i] - self.weights[i]).abs(), h[i].max(self.weights[i]));
-            let least = rough.map_or(0.0, |costs| part * costs[i]);
-            off > least.max(lag * most) || off > WILD * most
-        };
-        (0..h.len()).filter(|&i| is_far(i)).map(|i| i as u32).collect()
+        let mut far = vec![0.0; h.len()];
+        let costs = rough.unwrap_or(h);
+        ordered::fill_from(
+            [h, &self.weights, costs],
+            &mut far,
+            #[inline(always)]
+            |[h, weight, cost]| {
+                let (off, most) = ((h - weight).abs(), h.max(weight));
+                f64::from(u8::from(off > (part * cost).max(lag * most) || off > WILD * most))
+            },
+        );
+        (0..).zip(far).filter(|(_, far)| *far != 0.0).map(|(i, _)| i).collect()
     }
 
     /// What the matrix was made from is not enough to make it again: its roundings come from all the changes it went through.
@@ -228,13 +234,11 @@ impl Gram {
             // Row after row: what a product of matrices reads side by side lies side by side.
             self.packed.resize(rows.len() * last, 0.0);
             cache.pack(rows, last, &mut self.packed);
-            self.weighted.clear();
-            for (row, &(_, weight)) in self.packed.chunks_exact(last).zip(rows) {
-                self.weighted.extend(row[first..].iter().map(|x| weight * x));
-            }
+            self.weighted.resize(rows.len() * wide, 0.0);
             let sums = &mut self.sums[columns.clone()];
-            for row in self.weighted.chunks_exact(wide) {
-                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+            let packed = self.packed.chunks_exact(last).zip(self.weighted.chunks_exact_mut(wide));
+            for ((row, weighted), &(_, weight)) in packed.zip(rows) {
+                kernels::weigh(weight, &row[first..], weighted, sums);
             }
             let left = MatRef::from_row_major_slice(&self.packed, rows.len(), last);
             let right = MatRef::from_row_major_slice(&self.weighted, rows.len(), wide);

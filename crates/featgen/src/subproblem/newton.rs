@@ -169,7 +169,7 @@ impl<R: Regulariser> Newton<R> {
         let (n, width) = (problem.cache.rows(), problem.cache.len());
         let dfree: Vec<f64> = free.iter().zip(&step.free).map(|(new, old)| new - old).collect();
         let dd = problem.free.change(&df, &dfree);
-        let costs = problem.objective.costs();
+        let (costs, few) = (problem.objective.costs(), problem.cache.few());
         let mut all = Vec::with_capacity(self.curvature.len() * width);
         for (k, curvature) in self.curvature.iter().enumerate() {
             let h = curvature.weights();
@@ -179,6 +179,9 @@ impl<R: Regulariser> Newton<R> {
                 let off = v[at] - (from.v[at] - h[i] * dd[at]);
                 if off.abs() > 1e-13 * costs[i] * (1.0 + df[at].abs()) {
                     rest.push((i as u32, off));
+                    if rest.len() > few {
+                        return None;
+                    }
                 }
             }
             let mut moved = problem.cache.transpose_few(&rest)?;
