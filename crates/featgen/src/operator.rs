@@ -10,6 +10,11 @@ use std::sync::Arc;
 use crate::data::{Column, ColumnView};
 use crate::kernels;
 
+mod codes;
+
+pub use codes::Coded;
+pub(crate) use codes::Codes;
+
 /// Some columns of a matrix X over the instances.
 #[derive(Debug, Clone)]
 pub enum Operator {
@@ -44,6 +49,11 @@ pub trait LinearOperator: Debug + Send + Sync {
     /// Whether every column is the one before it on fewer rows, so that the product of two is that of the later with itself.
     fn is_nested(&self) -> bool {
         false
+    }
+
+    /// The columns by the codes of rows, if they depend on these alone.
+    fn coded(&self) -> Option<&Coded> {
+        None
     }
 
     /// `f += X w`.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Curve, ExactF64, Feature, FeatureKind, Negative, from_one};
 use crate::data::{Bins, Column, ColumnView};
-use crate::operator::{self, LinearOperator, Operator};
+use crate::operator::{self, Coded, Codes, LinearOperator, Operator};
 
 /// The most levels.
 pub const MOST_LEVELS: usize = u16::MAX as usize;
@@ -151,14 +151,10 @@ impl Curve for Stairs {
     }
 }
 
-/// All the steps of an input on some rows: column `l` is `height` where the level is above `l`, else 0. A look-up in running
-/// sums applies them, a histogram their transpose, at the price of one column, for any number of levels.
+/// All the steps of an input by its level: column `l` is `height` where the level is above `l`, else 0. Running sums apply them, and
+/// their transpose, at the price of one column, for any number of levels.
 #[derive(Debug)]
 pub(crate) struct Steps {
-    /// Where levels are above 0; rows increase.
-    rows: Vec<u32>,
-    /// The levels there, at most `count`.
-    levels: Vec<u16>,
     /// Number of levels, and of columns.
     count: usize,
     /// What a column holds where it is not 0.
@@ -167,18 +163,15 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// The steps of a column of values, with `count` levels of `|x|^power` up to `top`.
-    pub(crate) fn new(column: ColumnView<'_>, count: u32, top: f64, power: f64) -> Self {
+    pub(crate) fn of(column: ColumnView<'_>, count: u32, top: f64, power: f64) -> Coded {
         let bins = Bins::new(top, power, count);
         let (rows, levels) = operator::map_nonzeros(column, |x| bins.index(x) as u16);
-        Self { rows, levels, count: bins.count(), height: height(top, count) }
-    }
-
-    /// The rows that have a level, with the level.
-    fn entries(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.rows.iter().zip(&self.levels).map(|(&i, &level)| (i as usize, level as usize))
+        let steps = Self { count: bins.count(), height: height(top, count) };
+        Coded::new(Codes::new(rows, levels), bins.count() + 1, Arc::new(steps))
     }
 }
 
+/// Over levels, from 0 on.
 impl LinearOperator for Steps {
     fn width(&self) -> usize {
         self.count
@@ -193,27 +186,18 @@ impl LinearOperator for Steps {
     }
 
     fn apply(&self, w: &[f64], f: &mut [f64]) {
-        let mut table = vec![0.0; w.len() + 1];
-        (0..w.len()).for_each(|l| table[l + 1] = table[l] + self.height * w[l]);
-        self.entries().for_each(|(i, level)| f[i] += table[level]);
+        let mut sum = 0.0;
+        for (f, w) in f[1..].iter_mut().zip(w) {
+            sum += self.height * w;
+            *f += sum;
+        }
     }
 
     fn transpose(&self, v: &[f64]) -> Vec<f64> {
-        // Entries in turn to one of several tables: equal levels need not wait for each other.
-        let mut tables = [(); TABLES].map(|()| vec![0.0; self.count + 1]);
-        let (rows, levels) = (self.rows.as_chunks::<TABLES>(), self.levels.as_chunks::<TABLES>());
-        for (rows, levels) in rows.0.iter().zip(levels.0) {
-            for k in 0..TABLES {
-                tables[k][levels[k] as usize] += v[rows[k] as usize];
-            }
-        }
-        for (&row, &level) in rows.1.iter().zip(levels.1) {
-            tables[0][level as usize] += v[row as usize];
-        }
-        let [sums, others @ ..] = &mut tables;
-        others.iter().for_each(|other| sums.iter_mut().zip(other).for_each(|(sum, x)| *sum += x));
-        suffix_sums(sums);
-        sums[1..].iter().map(|sum| self.height * sum).collect()
+        let mut sums = v[1..].to_vec();
+        suffix_sums(&mut sums);
+        sums.iter_mut().for_each(|sum| *sum *= self.height);
+        sums
     }
 
     fn squares(&self, v: &[f64]) -> Vec<f64> {
@@ -221,24 +205,21 @@ impl LinearOperator for Steps {
         self.transpose(v).into_iter().map(|sum| self.height * sum).collect()
     }
 
-    fn pack(&self, rows: &[(u32, f64)], stride: usize, out: &mut [f64]) {
-        operator::find_rows(rows, &self.rows, |at, found| {
-            let level = found.map_or(0, |found| self.levels[found] as usize);
-            let (reached, others) = out[at * stride..][..self.count].split_at_mut(level);
+    fn pack(&self, levels: &[(u32, f64)], stride: usize, out: &mut [f64]) {
+        for (&(level, _), out) in levels.iter().zip(out.chunks_mut(stride)) {
+            let (reached, others) = out[..self.count].split_at_mut(level as usize);
             reached.fill(self.height);
             others.fill(0.0);
-        });
+        }
     }
 
     fn restrict(&self, place: &[Option<u32>]) -> Operator {
-        let (rows, from) = operator::moved_rows(&self.rows, place);
-        let levels = from.into_iter().map(|k| self.levels[k]).collect();
-        Operator::Implicit(Arc::new(Self { rows, levels, count: self.count, height: self.height }))
+        let kept = (0..=self.count as u16).zip(place).filter(|(_, place)| place.is_some());
+        let codes = Codes::First(kept.map(|(level, _)| level).collect());
+        let steps = Self { count: self.count, height: self.height };
+        Operator::Implicit(Arc::new(Coded::new(codes, self.count + 1, Arc::new(steps))))
     }
 }
-
-/// Tables that a histogram is made in.
-const TABLES: usize = 4;
 
 /// Replaces every number by the sum of it and all that follow.
 fn suffix_sums(numbers: &mut [f64]) {
@@ -259,7 +240,7 @@ mod tests {
     fn steps_together_are_the_steps_one_by_one() {
         let values = [0.3, 0.0, -1.0, 0.52, 0.0, 1.1, 9.0];
         let column = Column::Dense(values.to_vec());
-        let steps = Steps::new(column.view(), 4, 1.0, 0.5);
+        let steps = Steps::of(column.view(), 4, 1.0, 0.5);
         let matrix: Vec<Vec<f64>> = Step::all(0, 4, 1.0, 0.5)
             .map(|step| {
                 let mut written = vec![0.0; values.len()];

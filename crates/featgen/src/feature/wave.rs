@@ -6,9 +6,9 @@ use multiversion::multiversion;
 use serde::{Deserialize, Serialize};
 
 use super::{Curve, ExactF64, Feature, FeatureKind, Negative, from_one};
-use crate::data::{Column, ColumnView};
+use crate::data::{Column, ColumnView, ValuesView};
 use crate::elementary::{self, LARGEST_ANGLE};
-use crate::operator::{self, LinearOperator, Operator};
+use crate::operator::{self, Coded, Codes, LinearOperator, Operator};
 
 /// Harmonics of the additive Gaussian kernel: with the constant, eleven dimensions.
 const HARMONICS: usize = 5;
@@ -187,6 +187,15 @@ impl Waves {
         Self::on_some(column, sigma, |_| true)
     }
 
+    /// The same, by the value of a row where values are few, as of counts, pixels or ages.
+    pub(crate) fn of(column: ColumnView<'_>, sigma: f64) -> Arc<dyn LinearOperator> {
+        let Some((codes, values)) = Codes::of_few(column) else { return Arc::new(Self::new(column, sigma)) };
+        // Code 0 is for the value 0, which waves are relative to.
+        let by_code: Vec<f64> = std::iter::once(0.0).chain(values).collect();
+        let waves = Self::new(ColumnView::dense(ValuesView::F64(&by_code)), sigma);
+        Arc::new(Coded::new(codes, by_code.len(), Arc::new(waves)))
+    }
+
     /// The same on some rows alone: on all others they are 0.
     pub(crate) fn on_some(column: ColumnView<'_>, sigma: f64, wanted: impl Fn(usize) -> bool) -> Self {
         let (mut rows, mut x, mut count) = (vec![0; column.len()], vec![0.0; column.len()], 0);
@@ -355,6 +364,12 @@ mod tests {
     fn waves_together_are_the_waves_one_by_one() {
         let column = Column::Dense(VALUES.to_vec());
         is_the_matrix(&Waves::new(column.view(), SIGMA), &matrix());
+        // Of few values, which occur again and again.
+        let values = [VALUES; 4].concat();
+        let again: Vec<Vec<f64>> = matrix().into_iter().map(|wave| wave.repeat(4)).collect();
+        let coded = Waves::of(Column::Dense(values).view(), SIGMA);
+        assert!(coded.coded().is_some());
+        is_the_matrix(&*coded, &again);
         for (wave, expected) in Wave::all(0, SIGMA).zip(matrix()) {
             let mut written = vec![0.0; VALUES.len()];
             wave.column(vec![column.clone()], VALUES.len()).add_to(1.0, &mut written);

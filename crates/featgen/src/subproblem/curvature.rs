@@ -1,16 +1,13 @@
-//! `H = X' D X` over the cached columns, in the form that suits them: a matrix; where columns are tables of levels and many, the
-//! tables themselves over the rows that have curvature (with a hinge these are few: the badly served); or, where columns are too
-//! many for a matrix, the columns as they are cached.
+//! `H = X' D X` over the cached columns, in the form that suits them: a matrix; where columns are tables of levels, what their codes
+//! say; or, where columns are too many for a matrix, the columns as they are cached.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::cache::Cache;
 use super::gram::Gram;
+use super::implicit::Implicit;
 use super::row_view::RowView;
-use crate::operator::Operator;
 
 /// The curvature of the loss.
 pub(super) enum Curvature {
@@ -23,7 +20,7 @@ pub(super) enum Curvature {
 }
 
 /// Tables up to this number of columns are written down.
-const WIDEST_TABLES: usize = 256;
+const WIDEST_TABLES: usize = 64;
 
 impl Default for Curvature {
     fn default() -> Self {
@@ -36,7 +33,7 @@ impl Curvature {
     /// a matrix only where columns are not more than `widest`.
     pub(super) fn update(&mut self, cache: &Cache, h: &[f64], widest: usize, rough: Option<&[f64]>) {
         match cache.operators().filter(|_| cache.has_tables() && cache.len() > WIDEST_TABLES) {
-            Some(operators) => *self = Self::Implicit(Implicit::new(operators, h)),
+            Some(operators) => self.implicit_mut().update(operators, h),
             None if cache.len() > widest => self.wide_mut().update(cache, h),
             None => self.matrix_mut().update(cache, h, rough),
         }
@@ -69,6 +66,16 @@ impl Curvature {
         match self {
             Self::Matrix(gram) => gram,
             Self::Implicit(_) | Self::Wide(_) => unreachable!("it was just replaced"),
+        }
+    }
+
+    fn implicit_mut(&mut self) -> &mut Implicit {
+        if !matches!(self, Self::Implicit(_)) {
+            *self = Self::Implicit(Implicit::default());
+        }
+        match self {
+            Self::Implicit(implicit) => implicit,
+            Self::Matrix(_) | Self::Wide(_) => unreachable!("it was just replaced"),
         }
     }
 
@@ -166,50 +173,5 @@ impl Wide {
         let mut f = cache.apply(w);
         f.iter_mut().zip(&self.weights).for_each(|(f, h)| *f *= h);
         cache.transpose(&f)
-    }
-}
-
-/// Columns as operators, over the rows whose weight is not 0.
-pub(super) struct Implicit {
-    weights: Vec<f64>,
-    /// Those that are not 0.
-    active: Vec<f64>,
-    operators: Vec<Operator>,
-    nested: Vec<Range<usize>>,
-    sums: Vec<f64>,
-    diagonal: Vec<f64>,
-}
-
-impl Implicit {
-    fn new(operators: &[Operator], h: &[f64]) -> Self {
-        let active: Vec<f64> = h.iter().copied().filter(|&h| h != 0.0).collect();
-        let mut places = 0..;
-        let place: Vec<Option<u32>> =
-            h.iter().map(|&h| if h == 0.0 { None } else { places.next() }).collect();
-        let operators: Vec<Operator> = operators.par_iter().map(|x| x.restrict(&place)).collect();
-        let sums = operators.iter().flat_map(|x| x.transpose(&active)).collect();
-        let diagonal = operators.iter().flat_map(|x| x.squares(&active)).collect();
-        let mut width = 0;
-        let mut nested = Vec::new();
-        for operator in &operators {
-            if operator.is_nested() {
-                nested.push(width..width + operator.width());
-            }
-            width += operator.width();
-        }
-        Self { weights: h.to_vec(), active, operators, nested, sums, diagonal }
-    }
-
-    fn apply(&self, w: &[f64]) -> Vec<f64> {
-        let (mut f, mut rest) = (vec![0.0; self.active.len()], w);
-        for operator in &self.operators {
-            let (own, after) = rest.split_at(operator.width());
-            rest = after;
-            if own.iter().any(|&w| w != 0.0) {
-                operator.apply(own, &mut f);
-            }
-        }
-        f.iter_mut().zip(&self.active).for_each(|(f, h)| *f *= h);
-        self.operators.iter().flat_map(|operator| operator.transpose(&f)).collect()
     }
 }

@@ -15,6 +15,7 @@ mod curvature;
 mod eliminate;
 mod full;
 mod gram;
+mod implicit;
 pub(crate) mod ksupport;
 mod mkl;
 mod model;

@@ -155,8 +155,8 @@ impl<'a> AdditiveSpace<'a> {
         let scale = self.scales[position];
         self.inputs.columns().see(position, |column| {
             Operator::Implicit(match self.curves.basis {
-                Basis::Steps { levels, power } => Arc::new(Steps::new(column, levels, scale, power)),
-                Basis::Waves { .. } => Arc::new(Waves::new(column, scale)),
+                Basis::Steps { levels, power } => Arc::new(Steps::of(column, levels, scale, power)),
+                Basis::Waves { .. } => Waves::of(column, scale),
             })
         })
     }
