@@ -291,11 +291,13 @@ def case_synth4096(bench: Bench) -> dict:
     problem.text_args = dense_text(problem.x, problem.y, f"text-{SYNTH4096.name}")
     count = ["--select", "paper", "--features", 200, "-B", 10, "-C", 10]
     logistic = [*count, "--loss", "logistic"]
+    python = {"select": "paper", "n_features": 200, "budget": 10, "C": 10}
     runs = {f"featgen{form}": count for form in ("", BY_COLUMNS, AS_TEXT)}
     runs |= {f"featgen, logistic{form}": logistic for form in ("", BY_COLUMNS)}
     liblinear = peers.liblinear_problem(problem.x, problem.y)
     fits = {
-        "featgen, Python": peers.featgen_fit(problem.x, problem.y, select="paper", n_features=200, budget=10, C=10),
+        "featgen, Python": peers.featgen_fit(problem.x, problem.y, **python),
+        "featgen, Python, by rows": peers.featgen_fit(np.ascontiguousarray(problem.x), problem.y, **python),
         "adelie, binomial": peers.adelie_path(problem.x, problem.y, "binomial", 0.2, intercept=False),
         "adelie, gaussian": peers.adelie_path(problem.x, problem.y, "gaussian", 0.22, intercept=False),
         "LIBLINEAR -s 5": peers.liblinear_fits(liblinear, 5, np.geomspace(0.0015, 0.007, 10)),

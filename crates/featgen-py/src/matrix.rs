@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use featgen::data::{Columns, Dense, Layout, Names, SparseView, ValuesView};
+use featgen::data::{Columns, Layout, Names, SparseView, ValuesView, dense_over};
 use featgen::table::Recipe;
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -114,7 +114,7 @@ fn dense<'a, T: featgen::data::Float + Element>(
     } else {
         return Err(PyValueError::new_err("the array is not contiguous"));
     };
-    Ok(Box::new(Dense::new(array.as_slice()?, rows, columns, layout).map_err(raise)?))
+    dense_over(T::many(array.as_slice()?), rows, columns, layout).map_err(raise)
 }
 
 impl Sparse<'_> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use featgen::data::store::Store as StoreFile;
-use featgen::data::{self, Column, Columns, Dense, Layout, Part};
+use featgen::data::{self, Column, Columns, Layout, Part, dense_of};
 use featgen::objective::Kept;
 use featgen::space::{Inputs, ShardColumns, ShardServer, Shards};
 use featgen::table::Recipe;
@@ -108,18 +108,21 @@ impl Matrix<'_> {
     /// A storage of its own.
     fn copied(&self) -> PyResult<Box<dyn Columns>> {
         match self {
-            Self::F32(array) => dense(array),
-            Self::F64(array) => dense(array),
+            Self::F32(array) => dense(array, data::Values::F32),
+            Self::F64(array) => dense(array, data::Values::F64),
             Self::Sparse(sparse) => sparse.copied(),
             Self::Store(_) | Self::Table(_) => Err(raise(Error::Data("a shard is made of arrays".into()))),
         }
     }
 }
 
-fn dense<T: data::Float + Element>(array: &PyReadonlyArray2<'_, T>) -> PyResult<Box<dyn Columns>> {
+fn dense<T: Element + Copy>(
+    array: &PyReadonlyArray2<'_, T>,
+    values: fn(Vec<T>) -> data::Values,
+) -> PyResult<Box<dyn Columns>> {
     let [rows, columns] = [array.shape()[0], array.shape()[1]];
     let layout = if array.is_c_contiguous() { Layout::RowMajor } else { Layout::ColumnMajor };
-    Ok(Box::new(Dense::new(array.as_slice()?.to_vec(), rows, columns, layout).map_err(raise)?))
+    dense_of(values(array.as_slice()?.to_vec()), rows, columns, layout).map_err(raise)
 }
 
 impl Sparse<'_> {

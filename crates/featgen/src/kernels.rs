@@ -116,9 +116,6 @@ pub(crate) fn lanes<T: Copy + Default, const N: usize>(make: impl Fn(usize) -> T
     lanes
 }
 
-/// Bytes that come from memory together.
-const LINE: usize = 64;
-
 /// Has the value at a place, if there is one, come from memory with its neighbours, and does not wait for them.
 #[inline(always)]
 pub(crate) fn fetch<T>(x: &[T], place: usize) {
@@ -133,11 +130,6 @@ pub(crate) fn fetch<T>(x: &[T], place: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (x, place);
-}
-
-/// The same of all values.
-pub(crate) fn fetch_all<T>(x: &[T]) {
-    (0..x.len()).step_by(LINE / size_of::<T>()).for_each(|place| fetch(x, place));
 }
 
 /// Eight more products. As a whole array at a time, so that sums stay in registers and lanes become vectors.

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::moments::Neighbours;
 use super::rough::Copied;
 use super::{
-    Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, ValuesView, VisitAhead, exact_as_rough,
-    gain_dots_apart, sparse,
+    Column, ColumnView, Columns, GoOn, Moments, Outputs, RowBlocks, Values, ValuesView, VisitAhead,
+    exact_as_rough, gain_dots_apart, sparse,
 };
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, Sums};
@@ -57,6 +57,34 @@ pub struct Dense<T, S> {
     layout: Layout,
     copied: Copied,
     element: std::marker::PhantomData<T>,
+}
+
+/// A matrix of single or double precision over values that belong to somebody else. Unlike [`Dense::new`], it has what is done with it
+/// compiled in this crate, and optimised as this crate is.
+pub fn dense_over<'a>(
+    values: ValuesView<'a>,
+    rows: usize,
+    columns: usize,
+    layout: Layout,
+) -> Result<Box<dyn Columns + 'a>> {
+    Ok(match values {
+        ValuesView::F32(x) => Box::new(Dense::new(x, rows, columns, layout)?),
+        ValuesView::F64(x) => Box::new(Dense::new(x, rows, columns, layout)?),
+        ValuesView::Ones => return Err(no_values()),
+    })
+}
+
+/// The same of its own values.
+pub fn dense_of(values: Values, rows: usize, columns: usize, layout: Layout) -> Result<Box<dyn Columns>> {
+    Ok(match values {
+        Values::F32(x) => Box::new(Dense::new(x, rows, columns, layout)?),
+        Values::F64(x) => Box::new(Dense::new(x, rows, columns, layout)?),
+        Values::Ones => return Err(no_values()),
+    })
+}
+
+fn no_values() -> Error {
+    Error::Data("a matrix that is not sparse needs values".into())
 }
 
 /// What one thread reads in one go, in bytes: large enough to stream, small enough to balance the load.
@@ -428,12 +456,6 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         }
         let view = |j: usize| ColumnView::dense(T::many(self.column(j)));
         range.clone().for_each(|j| each(j, view(j), Some(j + 1).filter(|next| *next < range.end).map(view)));
-    }
-
-    fn will_read(&self, range: Range<usize>) {
-        if self.layout == Layout::ColumnMajor {
-            range.for_each(|j| kernels::fetch_all(self.column(j)));
-        }
     }
 
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bins::{Bins, Lanes};
 pub(crate) use dense::LARGE;
-pub use dense::{Dense, Float, Layout};
+pub use dense::{Dense, Float, Layout, dense_of, dense_over};
 pub use except::Except;
 pub use genotypes::Genotypes;
 pub use joined::Joined;
@@ -180,7 +180,7 @@ pub trait Columns: Send + Sync {
         Outputs::bytes(self.rows(), outputs)
     }
 
-    /// Says that these columns will be read soon, whoever is in between: it is time to fetch them from disk, or to a nearer cache.
+    /// Says that these columns will be read soon, whoever is in between: where they are on disk, it is time to fetch them.
     fn will_read(&self, _range: Range<usize>) {}
 
     /// Lets the system take back what it mapped of files, until it is read again. Without files there is nothing to give.

@@ -162,6 +162,18 @@ impl Batches {
         wanted: &[u64],
         mut each: impl FnMut(Batch) -> Result<(), E> + Send,
     ) -> Result<(), E> {
+        let mut first = None;
+        let handed_on = self.hand_on(wanted, &mut |batch| {
+            each(batch).map_err(|error| {
+                first = Some(error);
+                Error::Data("broken off".into())
+            })
+        });
+        first.map_or_else(|| Ok(handed_on?), Err)
+    }
+
+    /// The same for one kind of errors: all of reading is compiled here, once, not by whoever has errors of a kind.
+    fn hand_on(self, wanted: &[u64], each: &mut (dyn FnMut(Batch) -> Result<()> + Send)) -> Result<()> {
         let Self { name, rows, size, context, labels, strangers, .. } = self;
         let (mut labelled, mut first) = (Labelled { given: labels }, 0);
         let mut hand_on = |columns: Box<dyn Columns>, inside: Option<Labels>, mentioned: bool| {
@@ -210,7 +222,7 @@ impl Batches {
             }
             Rows::Store(table) | Rows::Bed(table) => hand_on(table.columns, table.labels, false)?,
         }
-        Ok(labelled.end()?)
+        labelled.end()
     }
 
     /// Who says where an entry stands that several parts have, where parts are [scattered](Part::Scattered).

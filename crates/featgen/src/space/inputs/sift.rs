@@ -227,7 +227,7 @@ impl Inputs<'_> {
         }
     }
 
-    /// What is looked at after the k-th of these runs is on its way meanwhile.
+    /// What is looked at after the k-th of these runs is on its way meanwhile, where it is on disk.
     fn fetch_ahead(&self, runs: &[Range<usize>], k: usize) {
         if k.is_multiple_of(AHEAD) {
             let next = k..runs.len().min(k + 2 * AHEAD);
