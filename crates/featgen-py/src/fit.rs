@@ -118,7 +118,7 @@ pub(crate) fn fit<'py>(
         let (mut model, lacking) = run.fit(inputs, kept, reporter)?;
         if !finite && !model.stopped.is_early() {
             // Searches do not read what counts for nothing; copies of the columns that they made know it already.
-            all.largest()?;
+            run.context.run(|| all.largest())??;
         }
         run.how_sure(&options, &mut model, &learned)?;
         Ok((model, lacking))
