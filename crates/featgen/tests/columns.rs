@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use featgen::data::{
-    Column, Columns, Dense, Except, Float, Genotypes, Joined, Layout, Outputs, RowBlocks, Sparse, Values,
+    Column, ColumnView, Columns, Dense, Except, Float, Genotypes, Joined, Layout, Outputs, RowBlocks, Sparse,
+    Values, ValuesView, dense_of, dense_over,
 };
 use proptest::prelude::*;
 
@@ -138,7 +139,24 @@ fn same_columns(storage: &dyn Columns, expected: &Example) -> Result<(), TestCas
         column.for_each(|row, x| found[row as usize] = x);
         visited.push((position, found));
     });
-    prop_assert_eq!(visited, range.map(|j| (j, expected.column(j))).collect::<Vec<_>>());
+    prop_assert_eq!(visited, range.clone().map(|j| (j, expected.column(j))).collect::<Vec<_>>());
+    let written = |column: ColumnView<'_>| {
+        let mut found = vec![0.0; expected.rows];
+        column.for_each(|row, x| found[row as usize] = x);
+        found
+    };
+    let mut visited = Vec::new();
+    storage.visit_ahead(range.clone(), &mut |position, column, next| {
+        visited.push((position, written(column), next.map(written)));
+    });
+    prop_assert_eq!(visited.len(), range.len());
+    for (j, (position, column, next)) in range.clone().zip(visited) {
+        prop_assert_eq!((position, column), (j, expected.column(j)));
+        if let Some(next) = next {
+            prop_assert!(j + 1 < range.end);
+            prop_assert_eq!(next, expected.column(j + 1));
+        }
+    }
     Ok(())
 }
 
@@ -316,6 +334,11 @@ proptest! {
         for layout in [Layout::RowMajor, Layout::ColumnMajor] {
             keeps_contracts(&example.dense(|x| x, layout), &example)?;
             keeps_contracts(&narrow.dense(|x| x as f32, layout), &narrow)?;
+            let (rows, columns) = (example.rows, example.ids.len());
+            let lent = if layout == Layout::RowMajor { example.values.clone() } else { example.by_columns() };
+            keeps_contracts(&*dense_over(ValuesView::F64(&lent), rows, columns, layout).unwrap(), &example)?;
+            keeps_contracts(&*dense_of(Values::F64(lent), rows, columns, layout).unwrap(), &example)?;
+            prop_assert!(dense_of(Values::Ones, rows, columns, layout).is_err());
         }
         keeps_contracts(&ByBlocks(example.dense(|x| x, Layout::RowMajor)), &example)?;
     }
