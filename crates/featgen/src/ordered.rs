@@ -41,11 +41,7 @@ fn sums_of_part<const N: usize, const K: usize, F: Fn([f64; N]) -> [f64; K]>(
         }
         let mut made = [[0.0; BLOCK]; K];
         for i in 0..BLOCK {
-            let mut values = [0.0; N];
-            for j in 0..N {
-                values[j] = block[j][i];
-            }
-            let terms = terms(values);
+            let terms = terms(values_at(&block, i));
             for k in 0..K {
                 made[k][i] = terms[k];
             }
@@ -71,10 +67,10 @@ fn sums_of_part<const N: usize, const K: usize, F: Fn([f64; N]) -> [f64; K]>(
 
 /// What some vectors hold at a place. Plain loops in this file: `array::map` takes the compiler much longer, and callers are many.
 #[inline(always)]
-fn values_at<const N: usize>(x: &[&[f64]; N], place: usize) -> [f64; N] {
+fn values_at<X: AsRef<[f64]>, const N: usize>(x: &[X; N], place: usize) -> [f64; N] {
     let mut values = [0.0; N];
     for j in 0..N {
-        values[j] = x[j][place];
+        values[j] = x[j].as_ref()[place];
     }
     values
 }

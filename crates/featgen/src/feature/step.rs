@@ -250,6 +250,9 @@ mod tests {
             .collect();
         assert_eq!(matrix[3], [0.0, 0.0, 0.5, 0.0, 0.0, 0.5, 0.5]);
         is_the_matrix(&steps, &matrix);
+        // Over levels, of which every one but the lowest reaches one column more.
+        let reached = |l: usize| (0..=4).map(|level| if level > l { 0.5 } else { 0.0 }).collect();
+        is_the_matrix(&Steps { count: 4, height: 0.5 }, &(0..4).map(reached).collect::<Vec<_>>());
     }
 
     #[test]

@@ -86,8 +86,21 @@ impl Codes {
         sums.into_iter().map(|sums| sums.iter().sum()).collect()
     }
 
+    /// Calls `each` with every row that has a code above 0, in order, and the code.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(usize, usize)) {
+        match self {
+            Self::First(codes) => {
+                let codes = codes.iter().enumerate().filter(|(_, code)| **code > 0);
+                codes.for_each(|(row, &code)| each(row, code as usize));
+            }
+            Self::Some(rows, codes) => {
+                rows.iter().zip(codes).for_each(|(&row, &code)| each(row as usize, code as usize));
+            }
+        }
+    }
+
     /// Calls `each` with the index of every one of some rows, in order, and with its code.
-    pub(crate) fn each(&self, rows: &[(u32, f64)], mut each: impl FnMut(usize, usize)) {
+    fn each_of(&self, rows: &[(u32, f64)], mut each: impl FnMut(usize, usize)) {
         match self {
             Self::First(codes) => {
                 let code = |row: u32| codes.get(row as usize).map_or(0, |&code| code as usize);
@@ -203,7 +216,7 @@ impl LinearOperator for Coded {
             self.over_codes.pack(&all, width, &mut written);
             written
         });
-        self.codes.each(rows, |at, code| {
+        self.codes.each_of(rows, |at, code| {
             out[at * stride..][..width].copy_from_slice(&written[code * width..][..width]);
         });
     }
@@ -225,7 +238,7 @@ mod tests {
         let (codes, values) = Codes::of_few(Column::Dense(few.clone()).view()).unwrap();
         assert_eq!(values.len(), 255);
         let rows: Vec<(u32, f64)> = (0..2000).step_by(3).map(|row| (row, 0.0)).collect();
-        codes.each(&rows, |at, code| {
+        codes.each_of(&rows, |at, code| {
             assert_eq!(if code == 0 { 0.0 } else { values[code - 1] }, few[3 * at]);
         });
         let more: Vec<f64> = (0..2000).map(|i| f64::from(i % 257) - 100.0).collect();

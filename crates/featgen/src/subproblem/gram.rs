@@ -127,6 +127,7 @@ impl Gram {
             None => (LAG, 0.0),
         };
         let mut far = vec![0.0; h.len()];
+        // Without costs, no part of them counts: any numbers will do.
         let costs = rough.unwrap_or(h);
         ordered::fill_from(
             [h, &self.weights, costs],

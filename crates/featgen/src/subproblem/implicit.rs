@@ -121,19 +121,11 @@ struct Tables {
 impl Tables {
     /// Over so many rows; `None` unless all operators are known by codes.
     fn new(operators: &[Operator], rows: usize) -> Option<Self> {
-        let all: Vec<(u32, f64)> = (0..rows as u32).map(|row| (row, 0.0)).collect();
         let (mut over_codes, mut end) = (Vec::with_capacity(operators.len()), 0);
-        // Operator after operator, which row has which place.
-        let mut found: Vec<(u32, u32)> = Vec::new();
         let mut counts = vec![0; rows];
         for operator in operators {
             let (coded, start) = (operator.coded()?, end);
-            coded.codes().each(&all, |row, code| {
-                if code > 0 {
-                    found.push((row as u32, (start + code) as u32));
-                    counts[row] += 1;
-                }
-            });
+            coded.codes().for_each(|row, _| counts[row] += 1);
             end += coded.count();
             u32::try_from(end).ok()?;
             over_codes.push((Arc::clone(coded.over_codes()), start..end));
@@ -149,11 +141,12 @@ impl Tables {
             (row, end)
         });
         let rows: Vec<(u32, usize)> = rows.collect();
-        let mut places = vec![0; found.len()];
-        for (row, place) in found {
-            let next = &mut nexts[row as usize];
-            places[*next] = place;
-            *next += 1;
+        let mut places = vec![0; end];
+        for (operator, (_, part)) in operators.iter().zip(&over_codes) {
+            operator.coded()?.codes().for_each(|row, code| {
+                places[nexts[row]] = (part.start + code) as u32;
+                nexts[row] += 1;
+            });
         }
         Some(Self { over_codes, places, rows, active: Vec::new() })
     }

@@ -121,67 +121,44 @@ pub(crate) trait Stepped:
     fn last_bits(self) -> u8;
 }
 
-impl Stepped for f32 {
-    type Rank = i32;
+/// Both precisions differ in their constants alone.
+macro_rules! stepped {
+    ($float:ty, $rank:ty, whole: $whole:expr, sound: $sound:expr, off: $off:expr) => {
+        impl Stepped for $float {
+            type Rank = $rank;
 
-    const WHOLE: Self = 1.5 * (1u32 << 23) as Self;
-    const SOUND: Range<f64> = 1e-30..1e30;
-    const OFF: f64 = 2e-4;
+            const WHOLE: Self = $whole;
+            const SOUND: Range<f64> = $sound;
+            const OFF: f64 = $off;
 
-    #[inline(always)]
-    fn rank(self) -> i32 {
-        let bits = self.to_bits().cast_signed();
-        // Of negative numbers, the larger ones have the smaller bits beside the sign.
-        bits ^ ((bits >> (i32::BITS - 1)) & i32::MAX)
-    }
+            #[inline(always)]
+            fn rank(self) -> $rank {
+                let bits = self.to_bits().cast_signed();
+                // Of negative numbers, the larger ones have the smaller bits beside the sign.
+                bits ^ ((bits >> (<$rank>::BITS - 1)) & <$rank>::MAX)
+            }
 
-    #[inline(always)]
-    fn of_rank(rank: i32) -> Self {
-        let bits = rank ^ ((rank >> (i32::BITS - 1)) & i32::MAX);
-        Self::from_bits(bits.cast_unsigned())
-    }
+            #[inline(always)]
+            fn of_rank(rank: $rank) -> Self {
+                let bits = rank ^ ((rank >> (<$rank>::BITS - 1)) & <$rank>::MAX);
+                Self::from_bits(bits.cast_unsigned())
+            }
 
-    #[inline(always)]
-    fn narrow(x: f64) -> Self {
-        x as Self
-    }
+            #[inline(always)]
+            fn narrow(x: f64) -> Self {
+                x as Self
+            }
 
-    #[inline(always)]
-    fn last_bits(self) -> u8 {
-        self.to_bits() as u8
-    }
+            #[inline(always)]
+            fn last_bits(self) -> u8 {
+                self.to_bits() as u8
+            }
+        }
+    };
 }
 
-impl Stepped for f64 {
-    type Rank = i64;
-
-    const WHOLE: Self = super::WHOLE;
-    const SOUND: Range<f64> = 1e-280..1e280;
-    const OFF: f64 = 1e-12;
-
-    #[inline(always)]
-    fn rank(self) -> i64 {
-        let bits = self.to_bits().cast_signed();
-        // Of negative numbers, the larger ones have the smaller bits beside the sign.
-        bits ^ ((bits >> (i64::BITS - 1)) & i64::MAX)
-    }
-
-    #[inline(always)]
-    fn of_rank(rank: i64) -> Self {
-        let bits = rank ^ ((rank >> (i64::BITS - 1)) & i64::MAX);
-        Self::from_bits(bits.cast_unsigned())
-    }
-
-    #[inline(always)]
-    fn narrow(x: f64) -> Self {
-        x
-    }
-
-    #[inline(always)]
-    fn last_bits(self) -> u8 {
-        self.to_bits() as u8
-    }
-}
+stepped!(f32, i32, whole: 1.5 * (1u32 << 23) as Self, sound: 1e-30..1e30, off: 2e-4);
+stepped!(f64, i64, whole: super::WHOLE, sound: 1e-280..1e280, off: 1e-12);
 
 /// Values that are looked at together: enough that none waits for the one before.
 const ABREAST: usize = 16;
