@@ -124,19 +124,29 @@ impl Context {
 
     /// Does some work on these threads; an error if they cannot be started.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
+        let (mut work, mut done) = (Some(work), None);
+        self.run_once(&mut || done = work.take().map(|work| work()))?;
+        Ok(done.expect("it was done"))
+    }
+
+    /// The same, compiled once for all kinds of work.
+    fn run_once(&self, work: &mut (dyn FnMut() + Send)) -> Result<()> {
         if self.threads == 0 && rayon::current_thread_index().is_some() {
-            return Ok(work());
+            work();
+            return Ok(());
         }
         let pool = self.started()?;
         if rayon::current_thread_index().is_none() || pool.current_thread_index().is_some() {
-            return Ok(pool.install(work));
+            pool.install(work);
+            return Ok(());
         }
         // A worker of another pool that waits for this one takes up more work of its own meanwhile, on the same stack: one run on
         // top of the other. A thread in between just waits.
         std::thread::scope(|scope| {
             let waiting = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work));
             let waiting = waiting.map_err(|error| no_threads(&error))?;
-            Ok(waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok(())
         })
     }
 

@@ -47,6 +47,7 @@ pub mod model;
 pub mod objective;
 pub mod operator;
 mod ordered;
+mod parallel;
 mod rounding;
 pub mod space;
 pub mod subproblem;

@@ -1,9 +1,9 @@
 //! Parallel loops over instances whose results do not depend on the number of threads.
 
+use crate::parallel;
 use std::ops::Range;
 
 use multiversion::multiversion;
-use rayon::prelude::*;
 
 /// Rows that one task handles. Fixed, so that sums are grouped the same way on any number of threads.
 const CHUNK: usize = 1 << 13;
@@ -109,7 +109,7 @@ fn by_chunks<const K: usize>(n: usize, part: impl Fn(Range<usize>) -> [f64; K] +
         return part(0..n);
     }
     let mut parts = vec![0.0; n.div_ceil(CHUNK) * K];
-    each_part(&mut parts, K, &|c, sums| {
+    parallel::chunks_mut(&mut parts, K, &|c, sums| {
         sums.copy_from_slice(&part(c * CHUNK..n.min((c + 1) * CHUNK)));
     });
     let mut sums = [0.0; K];
@@ -185,15 +185,8 @@ fn each_chunk(out: &mut [f64], each: impl Fn(usize, &mut [f64]) + Sync) {
     if out.len() <= CHUNK {
         each(0, out);
     } else {
-        each_part(out, CHUNK, &|c, part| each(c * CHUNK, part));
+        parallel::chunks_mut(out, CHUNK, &|c, part| each(c * CHUNK, part));
     }
-}
-
-/// Calls `each` with the number of every part of so many values of `out`, and the part, anywhere.
-///
-/// The one loop that threads share is compiled once, not again for everything that is done in it.
-pub(crate) fn each_part(out: &mut [f64], size: usize, each: &(dyn Fn(usize, &mut [f64]) + Sync)) {
-    out.par_chunks_mut(size).enumerate().for_each(|(c, part)| each(c, part));
 }
 
 #[cfg(test)]

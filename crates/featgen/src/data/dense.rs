@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::moments::Neighbours;
 use super::rough::Copied;
 use super::{
@@ -12,6 +10,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, Sums};
+use crate::parallel;
 
 /// A floating-point number that dense storage can hold: `f32` or `f64`.
 pub trait Float: Number + bytemuck::Pod {
@@ -465,7 +464,7 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         match self.layout {
             Layout::ColumnMajor => {
                 let one = |j: usize| go_on().map(|()| kernels::largest(self.column(j)));
-                (0..self.columns).into_par_iter().map(one).try_reduce(|| 0.0, |a, b| Ok(a.max(b)))
+                Ok(parallel::reduce(self.columns, one, f64::max)?.unwrap_or(0.0))
             }
             // Block after block, from the first row to the last: the data may be larger than memory.
             Layout::RowMajor => {

@@ -26,7 +26,6 @@ mod write;
 use std::ops::Range;
 use std::path::Path;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use bins::{Bins, Lanes};
@@ -46,6 +45,7 @@ pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
 use crate::error::{Reason, Result};
+use crate::parallel;
 use crate::table::Recipe;
 pub use crate::target::{ClassWeights, Labels};
 
@@ -266,8 +266,7 @@ impl dyn Columns + '_ {
             });
             seen
         };
-        let parts = (0..len.div_ceil(batch)).into_par_iter().map(|task| part(task * batch));
-        parts.collect::<Vec<_>>().into_iter().flatten().collect()
+        parallel::map(len.div_ceil(batch), |task| part(task * batch)).into_iter().flatten().collect()
     }
 }
 

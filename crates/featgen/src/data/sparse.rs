@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::outputs::TOGETHER;
 use super::{Column, ColumnView, Columns, GoOn, Outputs, gain_dots_apart};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, RowNumber};
+use crate::parallel;
 
 /// The values of sparse storage, in the narrowest form that holds them exactly.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,8 +83,11 @@ impl<'a> ValuesView<'a> {
 
 /// The same of any values.
 pub(super) fn largest<T: Number>(x: &[T], go_on: GoOn<'_>) -> Result<f64> {
-    let part = |x: &[T]| go_on().map(|()| kernels::largest(x));
-    x.par_chunks(LARGEST_CHUNK).map(part).try_reduce(|| 0.0, |a, b| Ok(a.max(b)))
+    let part = |k: usize| {
+        go_on()?;
+        Ok(kernels::largest(&x[k * LARGEST_CHUNK..x.len().min((k + 1) * LARGEST_CHUNK)]))
+    };
+    Ok(parallel::reduce(x.len().div_ceil(LARGEST_CHUNK), part, f64::max)?.unwrap_or(0.0))
 }
 
 /// Values that one thread looks through in one go.

@@ -16,6 +16,7 @@ use crate::data::read::quoted;
 use crate::digest::digest;
 use crate::error::{Error, Place, Result};
 use crate::operator::Operator;
+use crate::parallel;
 
 /// A group of more features is refused, or in a tree never proposed: it would be fitted as a whole.
 pub const MOST_MEMBERS: usize = 1 << 16;
@@ -357,8 +358,7 @@ impl<'a> GroupSpace<'a> {
                 most: sum(|length| length.most) * (1.0 + SIFTED),
             }
         };
-        let scores: Vec<Between> =
-            (0..self.groups.len()).into_par_iter().with_min_len(TASK).map(score).collect();
+        let scores: Vec<Between> = parallel::map_runs(self.groups.len(), TASK, score);
         let mut known = Tops::new(wanted);
         (0..).zip(&scores).for_each(|(g, score)| known.offer(score.least, g, taken));
         let left: Vec<usize> =

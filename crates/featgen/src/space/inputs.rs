@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::ask::{Residuals, Sums};
@@ -13,6 +12,7 @@ use crate::context::Context;
 use crate::data::{Column, Columns, Dataset, Names, Outputs, RowBlocks};
 use crate::error::{Error, Result};
 use crate::operator::Operator;
+use crate::parallel;
 
 /// The columns of a storage, with names where there are any.
 #[derive(Clone, Copy)]
@@ -273,8 +273,8 @@ impl<'a> Inputs<'a> {
             return Ok(largest);
         }
         let bad = |position: usize| self.columns.see(position, |column| !column.largest().is_finite());
-        let position = (0..self.columns.len()).into_par_iter().find_first(|&position| bad(position));
-        Err(self.explain(position.expect("a column holds it")))
+        let check = |position: usize| if bad(position) { Err(self.explain(position)) } else { Ok(()) };
+        parallel::reduce(self.columns.len(), check, |(), ()| ()).map(|_| largest)
     }
 
     /// The largest absolute value as columns are weighed.
@@ -326,7 +326,7 @@ impl<'a> Inputs<'a> {
             })?
         };
         let batches = self.columns.len().div_ceil(batch);
-        (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
+        parallel::reduce(batches, one, merge)
     }
 
     /// The mean, over instances that count as often as `weights` say, of the squared length of their vectors of inputs.
@@ -342,7 +342,7 @@ impl<'a> Inputs<'a> {
             None => {
                 let mut sums = vec![0.0; self.columns.len()];
                 let batch = self.columns.batch();
-                sums.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
+                parallel::try_chunks_mut(&mut sums, batch, &|k, out| {
                     self.go_on()?;
                     self.columns.square_dots(k * batch..k * batch + out.len(), &weights, out);
                     Ok(())
@@ -397,11 +397,11 @@ impl<'a> Inputs<'a> {
         for (k, block) in read.iter().enumerate() {
             self.go_on()?;
             let fetch = || read.get(k + 1).into_iter().for_each(|next| blocks.fetch(next.clone()));
-            let add = |(k, out): (usize, &mut [f64])| {
+            let add = |k: usize, out: &mut [f64]| {
                 let columns = k * batch..k * batch + out.len() / each;
                 add(blocks, block.clone(), columns, out);
             };
-            rayon::join(fetch, || sums.par_chunks_mut(batch * each).enumerate().for_each(add));
+            parallel::beside(&fetch, &mut || parallel::chunks_mut(&mut sums, batch * each, &add));
         }
         Ok(Some(sums))
     }
@@ -440,7 +440,7 @@ impl<'a> Inputs<'a> {
         let batch = self.columns.batch();
         let (read, laid) = (self.sums_by_blocks(v)?, Outputs::new(v.v, v.rows));
         let mut squares = vec![0.0; self.columns.len()];
-        squares.par_chunks_mut(batch).enumerate().try_for_each(|(k, squares)| {
+        parallel::try_chunks_mut(&mut squares, batch, &|k, squares| {
             let range = k * batch..k * batch + squares.len();
             self.with_sums(range, v.outputs, &laid, read.as_deref(), |sums| {
                 let sums = Sums::new(sums, squares.len());
@@ -485,7 +485,7 @@ impl<'a> Inputs<'a> {
     /// The sums with one vector of the columns from `first` on, as many as `out` has room for.
     fn sums(&self, first: usize, v: &[f64], out: &mut [f64]) -> Result<()> {
         let batch = self.columns.batch();
-        out.par_chunks_mut(batch).enumerate().try_for_each(|(k, out)| {
+        parallel::try_chunks_mut(out, batch, &|k, out| {
             let start = first + k * batch;
             self.go_on()?;
             self.columns.dots(start..start + out.len(), v, out);

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Inputs;
 use crate::data::{Moments, RowBlocks};
 use crate::error::Result;
+use crate::parallel;
 use crate::{digest, ordered};
 
 /// What a column is divided by.
@@ -132,7 +132,7 @@ fn moments(inputs: &Inputs<'_>, weights: &[f64]) -> Result<Vec<Moments>> {
         inputs.go_on()?;
         Ok(inputs.columns().moments(k * batch..len.min((k + 1) * batch), weights))
     };
-    let parts = (0..len.div_ceil(batch)).into_par_iter().map(part).collect::<Result<Vec<_>>>()?;
+    let parts = parallel::try_map(len.div_ceil(batch), part)?;
     Ok(parts.into_iter().flatten().collect())
 }
 
@@ -144,7 +144,7 @@ fn moments_by_blocks(inputs: &Inputs<'_>, blocks: &dyn RowBlocks, weights: &[f64
         inputs.go_on()?;
         let block = first..rows.min(first + blocks.block());
         blocks.fetch(block.clone());
-        moments.par_chunks_mut(batch).enumerate().for_each(|(k, moments)| {
+        parallel::chunks_mut(&mut moments, batch, &|k, moments| {
             let range = k * batch..k * batch + moments.len();
             let mut values = vec![0.0; range.len()];
             for row in block.clone() {

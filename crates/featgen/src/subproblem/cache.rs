@@ -1,12 +1,11 @@
 //! The columns that blocks refer to: each feature once, dense or sparse, as its values are, or as an operator.
 
-use rayon::prelude::*;
-
 use super::full::Full;
 use super::panels::ABREAST;
 use crate::data::Column;
 use crate::kernels;
 use crate::operator::{Operator, find_rows};
+use crate::parallel;
 
 /// Cached columns of length `rows`, addressed in the order in which they were added.
 ///
@@ -196,8 +195,8 @@ impl Cache {
         if width == 0 {
             return;
         }
-        out.par_chunks_mut(width * PACKED).zip(rows.par_chunks(PACKED)).for_each(|(out, rows)| {
-            self.pack_few(rows, width, out);
+        parallel::chunks_mut(out, width * PACKED, &|k, out| {
+            self.pack_few(&rows[k * PACKED..][..out.len() / width], width, out);
         });
     }
 
@@ -278,11 +277,10 @@ impl Cache {
                     column.for_each(|i, x| sum += h[i as usize] * x * x);
                     sum
                 };
-                columns.par_iter().with_min_len(16).map(one).collect()
+                parallel::map_runs(columns.len(), 16, |k| one(&columns[k]))
             }
             Columns::Operators(operators) => {
-                let parts: Vec<Vec<f64>> = operators.par_iter().map(|x| x.squares(h)).collect();
-                parts.concat()
+                parallel::map(operators.len(), |k| operators[k].squares(h)).concat()
             }
         }
     }
@@ -291,13 +289,9 @@ impl Cache {
     pub fn transpose(&self, v: &[f64]) -> Vec<f64> {
         match &self.columns {
             Columns::Dense(columns) => columns.transpose(v),
-            Columns::Sparse(columns) => {
-                columns.par_iter().with_min_len(16).map(|column| column.dot(v)).collect()
-            }
+            Columns::Sparse(columns) => parallel::map_runs(columns.len(), 16, |k| columns[k].dot(v)),
             Columns::Operators(operators) => {
-                let parts: Vec<Vec<f64>> =
-                    operators.par_iter().map(|operator| operator.transpose(v)).collect();
-                parts.concat()
+                parallel::map(operators.len(), |k| operators[k].transpose(v)).concat()
             }
         }
     }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rayon::prelude::*;
 
 use super::cache::Cache;
 use super::row_view::RowView;
+use crate::parallel;
 use crate::{kernels, ordered};
 
 /// A weighted Gram matrix that follows its weights.
@@ -74,7 +74,7 @@ impl Gram {
     /// `H w`.
     pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.width];
-        let part = |(c, out): (usize, &mut [f64])| {
+        let part = |c: usize, out: &mut [f64]| {
             let column = |j: usize| self.column(c * APPLIED + j);
             let (fours, rest) = out.as_chunks_mut::<4>();
             for (j, four) in fours.iter_mut().enumerate() {
@@ -84,8 +84,8 @@ impl Gram {
             rest.iter_mut().enumerate().for_each(|(j, out)| *out = kernels::dot(column(done + j), w));
         };
         match self.width > APPLIED {
-            true => out.par_chunks_mut(APPLIED).enumerate().for_each(part),
-            false => part((0, &mut out)),
+            true => parallel::chunks_mut(&mut out, APPLIED, &part),
+            false => part(0, &mut out),
         }
         out
     }
@@ -243,8 +243,8 @@ impl Gram {
             }
             let left = MatRef::from_row_major_slice(&self.packed, rows.len(), last);
             let right = MatRef::from_row_major_slice(&self.weighted, rows.len(), wide);
-            let tiles = self.entries[first * width..last * width].par_chunks_mut(TILE * width);
-            tiles.enumerate().for_each(|(t, out)| {
+            let entries = &mut self.entries[first * width..last * width];
+            parallel::chunks_mut(entries, TILE * width, &|t, out| {
                 let count = out.len() / width;
                 // The upper triangle: rows up to the tile's last column.
                 let high = first + t * TILE + count;

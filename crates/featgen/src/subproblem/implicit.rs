@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::operator::{LinearOperator, Operator};
+use crate::parallel;
 
 /// Products with H, and what they do not say of themselves.
 #[derive(Default)]
@@ -88,7 +87,7 @@ impl Apart {
         let place: Vec<Option<u32>> =
             h.iter().map(|&h| if h == 0.0 { None } else { places.next() }).collect();
         let active = h.iter().copied().filter(|&h| h != 0.0).collect();
-        Self { active, operators: operators.par_iter().map(|x| x.restrict(&place)).collect() }
+        Self { active, operators: parallel::map(operators.len(), |k| operators[k].restrict(&place)) }
     }
 
     fn apply(&self, w: &[f64]) -> Vec<f64> {

@@ -2,9 +2,9 @@
 //! go along rows, of which those that add nothing are passed over.
 
 use multiversion::multiversion;
-use rayon::prelude::*;
 
 use crate::kernels::{Number, lanes};
+use crate::parallel;
 
 /// Columns whose values lie together.
 pub(super) const ABREAST: usize = 8;
@@ -82,7 +82,7 @@ impl<T: Number + Default> Panels<T> {
                 live.push((panel.as_slice(), lanes(|l| w.get(l).copied().unwrap_or(0.0))));
             }
         }
-        f.par_chunks_mut(PART).enumerate().for_each(|(c, f)| {
+        parallel::chunks_mut(f, PART, &|c, f| {
             for (k, f) in f.chunks_mut(CLOSE).enumerate() {
                 apply(&live, c * PART + k * CLOSE, f);
             }
@@ -102,8 +102,8 @@ impl<T: Number + Default> Panels<T> {
 
     /// `X' v` for a `v` that is zero but for a few rows.
     pub(super) fn transpose_few(&self, v: &[(u32, f64)]) -> Vec<f64> {
-        let sums = self.panels.par_iter().with_min_len(2).map(|panel| dots_of_few(panel, v));
-        self.flattened(sums.collect())
+        let sums = |k: usize| dots_of_few(&self.panels[k], v);
+        self.flattened(parallel::map_runs(self.panels.len(), 2, sums))
     }
 
     /// `sum_i h_i x_ij^2` of every column.
@@ -118,8 +118,7 @@ impl<T: Number + Default> Panels<T> {
             let rows = k % parts * SUMMED..v.len().min((k % parts + 1) * SUMMED);
             sums(&self.panels[k / parts][rows.clone()], &v[rows])
         };
-        let sums: Vec<Row<f64>> =
-            (0..self.panels.len() * parts).into_par_iter().with_min_len(2).map(part).collect();
+        let sums: Vec<Row<f64>> = parallel::map_runs(self.panels.len() * parts, 2, part);
         self.flattened(
             sums.chunks(parts).map(|parts| parts.iter().copied().fold([0.0; ABREAST], plus)).collect(),
         )

@@ -1,8 +1,7 @@
 //! Sparse cached columns by rows: for whatever looks at all columns of an instance at once.
 
-use rayon::prelude::*;
-
 use super::cache::SparseColumn;
+use crate::parallel;
 
 /// Cached columns by rows. Values of 1, which is what levels of a category and words of a text have, are not written down.
 #[derive(Default)]
@@ -77,7 +76,7 @@ impl RowView {
             }
             out
         };
-        let parts: Vec<Vec<f64>> = (0..parts).into_par_iter().map(|c| part(c * size)).collect();
+        let parts: Vec<Vec<f64>> = parallel::map(parts, |c| part(c * size));
         let mut sums = parts.into_iter();
         let mut out = sums.next().unwrap_or_default();
         sums.for_each(|part| out.iter_mut().zip(part).for_each(|(out, x)| *out += x));

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{Set, Setting};
 use crate::data::{Column, Columns};
 use crate::kernels;
+use crate::parallel;
 
 /// The columns of a set.
 pub(super) struct Drawn {
@@ -67,7 +66,7 @@ impl Columns for Drawn {
     }
 
     fn gather(&self, positions: &[usize]) -> Vec<Column> {
-        positions.par_iter().map(|&position| self.column(position)).collect()
+        parallel::map(positions.len(), |k| self.column(positions[k]))
     }
 
     fn is_narrow(&self) -> bool {

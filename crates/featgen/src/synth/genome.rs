@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use rayon::prelude::*;
 
 use super::{Set, TRUTH, choose, on_threads, random};
 use crate::error::{Error, Result};
 use crate::files::{WholeFile, write_whole};
+use crate::parallel;
 
 /// A genome with a trait.
 #[derive(Debug, Clone, PartialEq)]
@@ -234,7 +234,7 @@ impl Genome {
             for first in (0..blocks).step_by(TOGETHER) {
                 let part = first..blocks.min(first + TOGETHER);
                 let made: Vec<Made> =
-                    part.into_par_iter().map(|block| self.make(block, set, people, effects)).collect();
+                    parallel::map(part.len(), |k| self.make(part.start + k, set, people, effects));
                 for Made { bytes, relevant } in made {
                     out.write_all(&bytes)?;
                     for (weight, part, [one, other]) in relevant {

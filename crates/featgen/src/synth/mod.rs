@@ -25,13 +25,13 @@ pub use products::Products;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{OpenClosed01, StandardNormal};
-use rayon::prelude::*;
 pub use table::{About, Table, TableFormat};
 
 use crate::context::Context;
 use crate::data::{Columns, Dataset, Dense, Layout, Names, Sparse, Values};
 use crate::error::{Error, Result};
 use crate::files::write_whole;
+use crate::parallel;
 use crate::space::Feature;
 
 /// A problem with its solution.
@@ -131,6 +131,9 @@ const TRUTH: u64 = u64::MAX;
 /// Those of labels: one for each set.
 const LABELS: u64 = TRUTH - 8;
 
+/// Columns that one thread draws one after the other.
+const DRAWN: usize = 64;
+
 /// What every kind of problem is told.
 #[derive(Clone)]
 struct Setting {
@@ -185,7 +188,7 @@ impl Setting {
         let len = rows.checked_mul(self.features).ok_or_else(|| self.too_large(rows))?;
         self.check_room::<f32>(rows, len)?;
         let mut values = vec![0f32; len];
-        values.par_chunks_mut(rows.max(1)).enumerate().for_each(|(column, values)| {
+        parallel::chunks_mut(&mut values, rows.max(1), &|column, values| {
             self.dense_column(set, column, |normal| values.fill_with(normal));
         });
         Dense::new(values, rows, self.features, Layout::ColumnMajor)
@@ -200,7 +203,7 @@ impl Setting {
     fn sparse(&self, set: Set, rows: usize) -> Result<Sparse> {
         self.check_room::<(Vec<u32>, Vec<f32>)>(rows, self.features)?;
         let columns: Vec<(Vec<u32>, Vec<f32>)> =
-            (0..self.features).into_par_iter().map(|column| self.sparse_column(set, rows, column)).collect();
+            parallel::map_runs(self.features, DRAWN, |column| self.sparse_column(set, rows, column));
         let held = columns.iter().map(|(rows, _)| rows.len()).sum();
         let (mut ids, mut pointers) = (Vec::new(), vec![0u64]);
         let (mut indices, mut values) = (Vec::with_capacity(held), Vec::with_capacity(held));

@@ -5,7 +5,6 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::weighted::WeightedAliasIndex;
 use rand_distr::{OpenClosed01, Poisson};
-use rayon::prelude::*;
 
 use super::{
     LABELS, Made, Outcome, Set, TRUTH, Truth, check_size, choose, dataset, each, fits, on_threads, random,
@@ -13,6 +12,7 @@ use super::{
 use crate::data::build::{Block, Builder};
 use crate::data::{Dataset, Sparse};
 use crate::error::{Error, Result};
+use crate::parallel;
 
 /// Sparse data without negative values, as counts of words or events are, where what matters is what occurs together:
 /// a few products of features have weights, and the label of x is the sign of `sum of weight * product - shift`.
@@ -250,11 +250,11 @@ impl<'a> Source<'a> {
         let mut made: Vec<Block> = (0..at_once.min(blocks)).map(|_| Block::default()).collect();
         for begin in (0..blocks).step_by(at_once) {
             let batch = &mut made[..at_once.min(blocks - begin)];
-            batch.par_iter_mut().enumerate().for_each(|(k, block)| {
+            parallel::chunks_mut(batch, 1, &|k, block| {
                 let number = begin + k;
                 let mut random = random(self.told.seed, STREAMS * number as u64 + first);
                 let rows = BLOCK_ROWS.min(rows - number * BLOCK_ROWS);
-                self.fill(block, rows, &mut random);
+                self.fill(&mut block[0], rows, &mut random);
             });
             builder.append(batch)?;
         }

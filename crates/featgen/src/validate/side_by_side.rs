@@ -2,14 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
-
 use super::together::Together;
 use super::{Folds, Split, Study, Subject};
 use crate::context::{Context, no_threads};
 use crate::data::Labels;
 use crate::error::{Error, Result};
 use crate::machine::Machine;
+use crate::parallel;
 use crate::space::spec::Makes;
 
 /// Runs that read data together, at most: each holds the columns that it has chosen.
@@ -61,8 +60,8 @@ impl Splits<'_> {
             let found: Vec<Result<T>> = match shared {
                 Some(study) => together(study, context, wave, &one)?,
                 None => {
-                    let one = |&(k, split): &(usize, &Split)| one(k, split, self.subject, context);
-                    context.run(|| wave.par_iter().with_max_len(1).map(one).collect())?
+                    let one = |at: usize| one(wave[at].0, wave[at].1, self.subject, context);
+                    context.run(|| parallel::map(wave.len(), one))?
                 }
             };
             // Whatever a run came to that was told to end, it is not what was asked for.

@@ -7,11 +7,10 @@
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
-
 use crate::context::Context;
 use crate::data::{Column, ColumnView, Columns, GoOn, Moments, Outputs};
 use crate::error::Result;
+use crate::parallel;
 
 /// Columns that are asked about at a time, at most: their sums are kept for every run.
 const ASKED: usize = 1 << 18;
@@ -154,15 +153,16 @@ impl<'a> Together<'a> {
         let parts: Vec<Range<usize>> =
             range.clone().step_by(batch).map(|first| first..range.end.min(first + batch)).collect();
         // Whatever comes of a reading that was told to end, nobody uses it.
-        let parts = || parts.par_iter().filter(|_| !self.context.is_interrupted());
+        let go_on = || !self.context.is_interrupted();
         let read = || match kind {
             Kind::Moments => {
-                let of = |part: &Range<usize>| {
+                let of = |k: usize| {
+                    let part = &parts[k];
                     let one = |question: &Question| self.columns.moments(part.clone(), &question.v);
-                    questions.iter().map(one).collect::<Vec<_>>()
+                    go_on().then(|| questions.iter().map(one).collect::<Vec<_>>())
                 };
                 let mut answers: Vec<Vec<Moments>> = questions.iter().map(|_| Vec::new()).collect();
-                for read in parts().map(of).collect::<Vec<_>>() {
+                for read in parallel::map(parts.len(), of).into_iter().flatten() {
                     answers.iter_mut().zip(read).for_each(|(answer, read)| answer.extend(read));
                 }
                 answers.into_iter().map(Answer::Moments).collect()
@@ -170,16 +170,18 @@ impl<'a> Together<'a> {
             Kind::Dots | Kind::Squares | Kind::Gains => {
                 let joint = Joint::new(*kind, questions, self.columns.rows());
                 let laid = Outputs::new(&joint.v, self.columns.rows());
-                let of = |part: &Range<usize>| {
+                let of = |k: usize| {
+                    let part = go_on().then(|| parts[k].clone())?;
                     let mut sums = vec![0.0; joint.lines * part.len()];
                     match kind {
                         Kind::Dots => self.columns.dots_with(part.clone(), &laid, &mut sums),
                         Kind::Squares => self.columns.square_dots(part.clone(), &joint.v, &mut sums),
                         _ => self.columns.gain_dots(part.clone(), &laid, &mut sums),
                     }
-                    (part.start - range.start, sums)
+                    Some((part.start - range.start, sums))
                 };
-                joint.answers(range.len(), &parts().map(of).collect::<Vec<_>>())
+                let read = parallel::map(parts.len(), of).into_iter().flatten();
+                joint.answers(range.len(), &read.collect::<Vec<_>>())
             }
         };
         self.context.run(read).unwrap_or_else(|error| panic!("{error}"))

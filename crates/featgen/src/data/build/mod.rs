@@ -10,12 +10,11 @@ mod dictionary;
 mod panel;
 mod scattered;
 
-use rayon::prelude::*;
-
 use self::panel::{Panel, Stored, ValueKind};
 pub(crate) use self::scattered::{Repeated, Scattered, order_column};
 use super::sparse::{Sparse, Values};
 use crate::error::{Error, Result};
+use crate::parallel;
 
 /// Panels at most: as many as a byte can count, and few enough for the places where each is written to stay in the cache.
 const PANELS: usize = 128;
@@ -223,7 +222,7 @@ impl Builder {
         let bounds = self
             .bounds
             .get_or_insert_with(|| Bounds::dividing(sample_of(blocks.iter().map(|block| &*block.ids))));
-        blocks.par_iter_mut().for_each(|block| block.sort_by_panel(bounds));
+        parallel::chunks_mut(blocks, 1, &|_, block| block[0].sort_by_panel(bounds));
         self.panels.resize_with(bounds.starts.len(), Panel::default);
         let mut first_rows = Vec::with_capacity(blocks.len());
         for block in blocks.iter() {
@@ -253,9 +252,11 @@ impl Builder {
         each: impl Fn(&mut Panel, u64, usize) -> Result<()> + Sync,
     ) -> Result<()> {
         let starts = self.bounds.as_ref().map_or(&[][..], |bounds| &bounds.starts);
-        let panels = self.panels.par_iter_mut().enumerate();
-        let panels = panels.with_min_len(PANELS / parts.max(1)).with_max_len(PANELS);
-        panels.try_for_each(|(p, panel)| each(panel, starts[p], p))
+        let together = (PANELS / parts.max(1)).max(1);
+        parallel::try_chunks_mut(&mut self.panels, together, &|k, panels| {
+            let mut panels = (k * together..).zip(panels);
+            panels.try_for_each(|(p, panel)| each(panel, starts[p], p))
+        })
     }
 
     /// Where ids are numbered as they first appear, the last panel would end up with most of the data: closed once it
@@ -302,8 +303,7 @@ impl Builder {
             values_rest = rest;
             tasks.push((panel, base, i, v));
         }
-        let tasks = tasks.into_par_iter().with_max_len(1);
-        let parts: Vec<_> = tasks.map(|(panel, base, i, v)| panel.into_columns(base, i, v)).collect();
+        let parts = parallel::map_into(tasks, |(panel, base, i, v)| panel.into_columns(base, i, v));
 
         let held = parts.iter().map(|part| part.ids.len()).sum();
         let mut ids = Vec::with_capacity(held);

@@ -1,11 +1,10 @@
 //! Entries that come in any order, each with its row: by rows, by columns, or mixed.
 
-use rayon::prelude::*;
-
 use super::panel::{SPAN, Stored, ValueKind, span};
 use super::{Bounds, Builder, Compressed, Entries, PANELS, SAMPLE, sample_of};
 use crate::data::sparse::{Sparse, Values};
 use crate::error::Result;
+use crate::parallel;
 
 /// Entries as a parser leaves them, and the same sorted by panel. Reused, so that memory is taken once.
 #[derive(Default)]
@@ -104,7 +103,7 @@ impl Builder {
             ids.extend(evenly(dimension, ids.len().max(SAMPLE / 8)));
             Bounds::dividing(ids)
         });
-        parts.par_iter_mut().for_each(|part| part.sort_by_panel(bounds));
+        parallel::chunks_mut(parts, 1, &|_, part| part[0].sort_by_panel(bounds));
         let panels = bounds.starts.len();
         self.panels.resize_with(panels, Default::default);
         for part in parts.iter() {
@@ -131,6 +130,9 @@ impl Builder {
     }
 }
 
+/// Columns that one thread puts in order one after the other.
+const ORDERED: usize = 64;
+
 /// So many ids below `dimension`, evenly.
 fn evenly(dimension: u64, count: usize) -> impl Iterator<Item = u64> {
     let id = move |k: usize| (u128::from(dimension) * k as u128 / count as u128) as u64;
@@ -143,7 +145,10 @@ impl<V: Stored> Compressed<V> {
         let of = |pair: &[u64]| pair[0] as usize..pair[1] as usize;
         let indices = &self.indices;
         let in_order = |pair: &[u64]| indices[of(pair)].is_sorted_by(|a, b| a < b);
-        if self.pointers.par_windows(2).all(in_order) {
+        if parallel::map_runs(self.ids.len(), ORDERED, |k| in_order(&self.pointers[k..k + 2]))
+            .iter()
+            .all(|&is| is)
+        {
             return Ok(self);
         }
         let (mut indices, mut values) = (self.indices.as_mut_slice(), self.values.as_mut_slice());
@@ -157,10 +162,9 @@ impl<V: Stored> Compressed<V> {
         let repeated = |(id, rows, values): &mut (u64, &mut [u32], &mut [V])| {
             order_column(rows, values).map(|row| Repeated { id: *id, row })
         };
-        match columns.par_iter_mut().find_map_first(repeated) {
-            Some(repeated) => Err(repeated),
-            None => Ok(self),
-        }
+        let order = |_: usize, some: &mut [_]| some.iter_mut().find_map(repeated).map_or(Ok(()), Err);
+        parallel::try_chunks_mut(&mut columns, ORDERED, &order)?;
+        Ok(self)
     }
 }
 

@@ -10,7 +10,6 @@ mod rough;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::fixed::Fixed;
@@ -19,6 +18,7 @@ use self::people::{MISSING, NONE, ONE, People, TWO, dosage, twos};
 use super::rough::Rounded;
 use super::{Column, ColumnView, Columns, GoOn, Moments, Outputs, ValuesView};
 use crate::error::{Error, Result};
+use crate::parallel;
 
 /// Variants by people, over the bytes of a file without its head.
 pub struct Genotypes<S> {
@@ -75,6 +75,9 @@ struct Total {
     missing: i128,
 }
 
+/// Variants that one thread counts one after the other.
+const COUNTED: usize = 16;
+
 /// What one thread reads in one go, in bytes.
 const BATCH_BYTES: usize = 1 << 19;
 
@@ -118,7 +121,8 @@ impl<S: AsRef<[u8]> + Send + Sync> Genotypes<S> {
                 Variant::new(id, people.count(column(id)), Some(*coding))
             }
         };
-        let held: Vec<Variant> = (0..variants).into_par_iter().filter_map(variant).collect();
+        let held: Vec<Variant> =
+            parallel::map_runs(variants, COUNTED, variant).into_iter().flatten().collect();
         let nonzeros = held.iter().map(|variant| variant.shown(people.len()) as u64).sum();
         Ok(Self { bytes, people, all: variants, variants: held, nonzeros })
     }

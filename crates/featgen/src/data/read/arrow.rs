@@ -21,7 +21,6 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use rayon::prelude::*;
 
 use super::header::{Header, Label};
 use super::source::Source;
@@ -30,6 +29,7 @@ use super::{number, quoted};
 use crate::context::Context;
 use crate::data::{Labels, Names};
 use crate::error::{Error, Reason, Result, reserve};
+use crate::parallel;
 use crate::table::cells::is_missing;
 use crate::table::{Ask, Frame, How, Impute, Options, Recipe, Series, Survey, Texts, Unit, asked};
 
@@ -268,10 +268,8 @@ impl Frames {
         }
         // Words take most of the time: many columns of them at a time. What is wrong with the first of them is said.
         let shape = &*shape;
-        let added: Vec<Result<()>> = context.run(|| {
-            let columns = words.into_par_iter().with_max_len(1);
-            columns.map(|(k, array, texts)| shape.add_texts(k, array, texts)).collect()
-        })?;
+        let added: Vec<Result<()>> = context
+            .run(|| parallel::map_into(words, |(k, array, texts)| shape.add_texts(k, array, texts)))?;
         added.into_iter().collect::<Result<()>>()?;
         self.read_outcome(batch, needed)?;
         self.shape.rows += rows;

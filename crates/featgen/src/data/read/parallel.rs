@@ -12,16 +12,19 @@ use crate::error::{Error, Result};
 /// Parts for each thread: while one is handed on, other threads can go on parsing.
 const PARTS: usize = 2;
 
+/// What gets parsed parts with their chunks.
+type HandOn<'a, P, E> = dyn FnMut(&mut [P], &[Chunk]) -> Result<(), E> + 'a;
+
 /// Parses chunks on as many threads as the current pool has, each into a part, which is used again. `each` gets parsed parts with
 /// their chunks, in order and as soon as they are there; what cannot be read ends it once all before was handed on.
 pub(super) fn for_each_chunk<P: Default + Send, E: From<Error>>(
     mut cutter: Chunks,
-    parse: impl Fn(&mut P, &Chunk) + Sync,
-    each: impl FnMut(&mut [P], &[Chunk]) -> Result<(), E>,
+    parse: &(dyn Fn(&mut P, &Chunk) + Sync),
+    each: &mut HandOn<'_, P, E>,
 ) -> Result<(), E> {
     let threads = rayon::current_num_threads();
     if cutter.is_at_hand() {
-        let next = |buffer| cutter.next(buffer).transpose();
+        let next: Next<'_> = Box::new(move |buffer| cutter.next(buffer).transpose());
         return Belt::new(next, parse, threads, threads - 1).run(true, each);
     }
     let (full, chunks) = mpsc::sync_channel(threads);
@@ -37,11 +40,11 @@ pub(super) fn for_each_chunk<P: Default + Send, E: From<Error>>(
             }
         };
         std::thread::Builder::new().spawn_scoped(scope, read_on).map_err(|e| no_threads(&e))?;
-        let next = move |buffer| {
+        let next: Next<'_> = Box::new(move |buffer| {
             // Refused once all is read.
             drop(recycle.send(buffer));
             chunks.recv().ok()
-        };
+        });
         // Whoever hands on must not wait for more to come while others parse: somebody may wait for an answer.
         let alone = threads == 1;
         let helpers = if alone { 0 } else { threads };
@@ -49,10 +52,13 @@ pub(super) fn for_each_chunk<P: Default + Send, E: From<Error>>(
     })
 }
 
-/// What threads share.
-struct Belt<N, F, P> {
-    input: Mutex<Input<N>>,
-    parse: F,
+/// Yields chunks, and is given memory to be used again.
+type Next<'b> = Box<dyn FnMut(Vec<u8>) -> Option<Result<Chunk>> + Send + 'b>;
+
+/// What threads share. It is compiled once for a kind of parts, whatever is done with them.
+struct Belt<'b, P> {
+    input: Mutex<Input<'b>>,
+    parse: &'b (dyn Fn(&mut P, &Chunk) + Sync),
     line: Mutex<Line<P>>,
     /// Something was parsed.
     arrived: Condvar,
@@ -61,8 +67,8 @@ struct Belt<N, F, P> {
 }
 
 /// Where chunks come from.
-struct Input<N> {
-    next: N,
+struct Input<'b> {
+    next: Next<'b>,
     taken: usize,
     ended: bool,
 }
@@ -151,14 +157,13 @@ impl<P: Default> Line<P> {
     }
 }
 
-impl<N, F, P> Belt<N, F, P>
-where
-    N: FnMut(Vec<u8>) -> Option<Result<Chunk>> + Send,
-    F: Fn(&mut P, &Chunk) + Sync,
-    P: Default + Send,
-{
-    /// `next` yields chunks and is given memory to be used again.
-    fn new(next: N, parse: F, threads: usize, helpers: usize) -> Self {
+impl<'b, P: Default + Send> Belt<'b, P> {
+    fn new(
+        next: Next<'b>,
+        parse: &'b (dyn Fn(&mut P, &Chunk) + Sync),
+        threads: usize,
+        helpers: usize,
+    ) -> Self {
         let (parsed, free) = (VecDeque::new(), Vec::new());
         let (more, closed, broken) = (PARTS * threads, false, false);
         let line = Line { parsed, due: 0, free, more, helpers, closed, broken };
@@ -172,11 +177,7 @@ where
     }
 
     /// Parses all and hands it on. `parses` says whether the current thread parses while nothing is due.
-    fn run<E: From<Error>>(
-        &self,
-        parses: bool,
-        mut each: impl FnMut(&mut [P], &[Chunk]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn run<E: From<Error>>(&self, parses: bool, each: &mut HandOn<'_, P, E>) -> Result<(), E> {
         std::thread::scope(|scope| {
             let _closing = Closing(self);
             if !parses {
@@ -260,7 +261,7 @@ where
     }
 }
 
-impl<N: FnMut(Vec<u8>) -> Option<Result<Chunk>>> Input<N> {
+impl Input<'_> {
     /// The next chunk, if there is one, and its number.
     fn take(&mut self, buffer: Vec<u8>) -> (usize, Option<Result<Chunk>>) {
         let chunk = if self.ended { None } else { (self.next)(buffer) };
@@ -272,9 +273,9 @@ impl<N: FnMut(Vec<u8>) -> Option<Result<Chunk>>> Input<N> {
 }
 
 /// A thread that leaves, be it by a panic, lets no other wait for it.
-struct Closing<'a, N, F, P>(&'a Belt<N, F, P>);
+struct Closing<'a, 'b, P>(&'a Belt<'b, P>);
 
-impl<N, F, P> Drop for Closing<'_, N, F, P> {
+impl<P> Drop for Closing<'_, '_, P> {
     fn drop(&mut self) {
         let mut line = self.0.line.lock().unwrap_or_else(PoisonError::into_inner);
         line.closed = true;
@@ -301,11 +302,11 @@ mod tests {
             *part = text[..length].to_vec();
         };
         let mut all = Vec::new();
-        let gather = |parts: &mut [Vec<u8>], _: &[Chunk]| {
+        let mut gather = |parts: &mut [Vec<u8>], _: &[Chunk]| {
             parts.iter().for_each(|part| all.extend_from_slice(part));
             Ok::<_, Error>(())
         };
-        Context::new().threads(threads).run(|| for_each_chunk(chunks, copy, gather)).unwrap().unwrap();
+        Context::new().threads(threads).run(|| for_each_chunk(chunks, &copy, &mut gather)).unwrap().unwrap();
         all
     }
 

@@ -78,7 +78,7 @@ fn parse<E: From<Error>>(
     let mut reading = Reading::new(source.name().to_owned(), options);
     let mut blocks: Vec<Block> = Vec::new();
     let parse = |part: &mut Part, chunk: &Chunk| part.parse(chunk, options.labelled, &number);
-    for_each_chunk::<_, E>(Chunks::new(source, options.chunk), parse, |parts, _| {
+    for_each_chunk::<_, E>(Chunks::new(source, options.chunk), &parse, &mut |parts, _| {
         let mut fault = None;
         for part in parts.iter_mut() {
             fault = reading.take(part).err();

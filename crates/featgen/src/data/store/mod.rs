@@ -17,7 +17,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::convert::{Conversion, Converted, Progress, convert};
@@ -33,6 +32,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::kernels::RowNumber;
+use crate::parallel;
 use crate::table::Recipe;
 
 /// The bytes that a store begins with.
@@ -154,20 +154,17 @@ impl Store {
             let extent = section.extent().expect("known to lie in the file");
             xxh3_64(&self.map[extent.start as usize..extent.end as usize]) == section.checksum
         };
-        match sections.par_iter().all(right) {
-            true => Ok(()),
-            false => Err("the store is damaged: a part of it does not have the checksum it should".into()),
-        }
+        let damaged = || "the store is damaged: a part of it does not have the checksum it should".into();
+        let check = |k: usize| if right(&sections[k]) { Ok(()) } else { Err(damaged()) };
+        parallel::reduce(sections.len(), check, |(), ()| ()).map(|_| ())
     }
 
     /// Makes sure that these shards are what they must be: who wrote them may have been mistaken.
     fn check_shards(&self, extents: &[[u64; 2]], wanted: Range<usize>) -> Result<(), String> {
         let all = wanted.len() == self.index.shards.len();
-        let counts: Option<Vec<u64>> = self.index.shards[wanted]
-            .par_iter()
-            .map(|shard| self.checked(shard).map(|columns| columns.nonzeros()))
-            .collect();
-        let values: u64 = counts.ok_or_else(strange)?.iter().sum();
+        let shards = &self.index.shards[wanted];
+        let count = |k: usize| self.checked(&shards[k]).map(|columns| columns.nonzeros()).ok_or_else(strange);
+        let values = parallel::reduce(shards.len(), count, |a, b| a + b)?.unwrap_or(0);
         let fits =
             extents.windows(2).all(|pair| pair[0][1] < pair[1][0]) && (!all || values == self.index.nonzeros);
         if fits { Ok(()) } else { Err(strange()) }

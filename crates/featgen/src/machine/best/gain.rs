@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use super::super::fitting::Fitting;
 use super::super::proof::{Evidence, Squares};
 use super::NOTHING;
 use crate::error::Result;
 use crate::kernels;
 use crate::operator::Operator;
+use crate::parallel;
 use crate::space::{Ask, Candidate, Gain, Scored};
 
 /// Candidates by score among which those of largest gain are looked for, for each one wanted.
@@ -72,7 +71,7 @@ impl Fitting<'_> {
             };
             outputs.map(one).sum::<f64>()
         };
-        let gains: Vec<f64> = made.par_iter().map(measured).collect();
+        let gains: Vec<f64> = parallel::map(made.len(), |k| measured(&made[k]));
         fresh.iter_mut().zip(gains).for_each(|(scored, gain)| scored.score = gain);
         fresh.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.item.cmp(&b.item)));
         Ok(())

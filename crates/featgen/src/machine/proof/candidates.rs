@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::kernels;
 use crate::operator::Operator;
+use crate::parallel;
 use crate::space::{Ask, Candidate, FeatureSpace, Fresh, Precision, Scored, SquaresAtMost};
 
 /// Candidates by number, in the order in which they were met.
@@ -109,8 +108,8 @@ impl<'a> Candidates<'a> {
         let most = SquaresAtMost::new(&ask, self.precision);
         if let Some(members) = members {
             let rows = self.space.data().rows();
-            let score = |&item: &u32| Scored { score: self.held[&item].score(v, rows), item };
-            let mut best: Vec<Scored<u32>> = members.par_iter().with_min_len(8).map(score).collect();
+            let score = |k: usize| Scored { score: self.held[&members[k]].score(v, rows), item: members[k] };
+            let mut best: Vec<Scored<u32>> = parallel::map_runs(members.len(), 8, score);
             best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
             return Ok(Scores { best, most, rest: 0.0 });
         }

@@ -1,7 +1,5 @@
 //! Which inputs are scored: those that hold many or large values first, then whoever may reach what these reached.
 
-use rayon::prelude::*;
-
 use super::steps::{Levels, Room};
 use super::{AdditiveSpace, Basis};
 use crate::data::ColumnView;
@@ -9,6 +7,7 @@ use crate::error::Result;
 use crate::feature::Waves;
 use crate::kernels;
 use crate::operator::LinearOperator;
+use crate::parallel;
 use crate::space::ask::Residuals;
 use crate::space::group::taken_groups;
 use crate::space::topb::{TopB, Tops, Wanted};
@@ -70,16 +69,17 @@ impl AdditiveSpace<'_> {
             let (tops, scored) = shards.some_curves(&self.curves, *v, *wanted, taken, positions)?;
             return Ok((tops.map(|position| position as u32), scored));
         }
-        let part = |positions: &[u32]| {
+        let part = |some: &[u32]| {
             let mut scoring = Scoring::new(self, search, 0.0);
-            for position in positions.iter().map(|&p| p as usize) {
+            for position in some.iter().map(|&p| p as usize) {
                 scoring.scored += 1;
                 self.inputs.columns().see(position, |column| scoring.add(position, column));
             }
             scoring.end()
         };
-        let none = || (Tops::new(search.wanted), 0);
-        positions.par_chunks(TOGETHER).map(part).try_reduce(none, merge)
+        let some: Vec<&[u32]> = positions.chunks(TOGETHER).collect();
+        let best = parallel::reduce(some.len(), |k| part(some[k]), merge)?;
+        Ok(best.unwrap_or_else(|| (Tops::new(search.wanted), 0)))
     }
 
     /// Scores all but the columns at `done`, which are in order, as far as they may reach `floor`.
@@ -110,8 +110,8 @@ impl AdditiveSpace<'_> {
             });
             scoring.end()
         };
-        let none = || (Tops::new(search.wanted), 0);
-        (0..count.div_ceil(batch)).into_par_iter().map(part).try_reduce(none, merge)
+        let best = parallel::reduce(count.div_ceil(batch), part, merge)?;
+        Ok(best.unwrap_or_else(|| (Tops::new(search.wanted), 0)))
     }
 
     /// The squared length of an input's vector of sums; `None` if it is known to be below `least` without being computed.
@@ -207,8 +207,8 @@ impl<'a> Scoring<'a> {
     }
 }
 
-fn merge((a, p): (Tops<u32>, u128), (b, q): (Tops<u32>, u128)) -> Result<(Tops<u32>, u128)> {
-    Ok((a.merge(b), p + q))
+fn merge((a, p): (Tops<u32>, u128), (b, q): (Tops<u32>, u128)) -> (Tops<u32>, u128) {
+    (a.merge(b), p + q)
 }
 
 #[cfg(test)]

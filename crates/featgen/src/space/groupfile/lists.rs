@@ -10,7 +10,11 @@ use rayon::prelude::*;
 use super::{Members, colon, for_each_line, quotes};
 use crate::data::read::{Source, quoted};
 use crate::error::{Error, Place, Reason, Result};
+use crate::parallel;
 use crate::space::{Groups, Inputs, Tree};
+
+/// Names that one thread hashes one after the other.
+const HASHED: usize = 1 << 10;
 
 /// Groups, and the lines they stand on.
 pub(super) struct Lists {
@@ -116,8 +120,8 @@ impl Lists {
     /// Whether names differ for sure, as their hashes do: to sort these takes a fraction of the time of a map of all names.
     fn hashes_differ(&self) -> bool {
         let state = RandomState::new();
-        let groups = (0..self.groups.len() as u32).into_par_iter();
-        let mut hashes: Vec<u64> = groups.map(|g| state.hash_one(self.name(g))).collect();
+        let hash = |g: usize| state.hash_one(self.name(g as u32));
+        let mut hashes = parallel::map_runs(self.groups.len(), HASHED, hash);
         hashes.par_sort_unstable();
         hashes.is_sorted_by(|a, b| a < b)
     }

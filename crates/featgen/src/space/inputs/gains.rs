@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::Inputs;
 use crate::data::{LARGE, Outputs};
 use crate::error::Result;
+use crate::parallel;
 use crate::space::ask::{Gain, Residuals, Sums};
 
 /// An exact look at some must spare so many columns for each: of data by rows, a column costs as much to read as its neighbours too.
@@ -56,7 +55,7 @@ impl Inputs<'_> {
             Ok(each(range.clone(), &Sums::new(own, range.len()).lengths(), &gains))
         };
         let batches = self.columns.len().div_ceil(batch);
-        (0..batches).into_par_iter().map(one).try_reduce_with(|a, b| Ok(merge(a, b))).transpose()
+        parallel::reduce(batches, one, merge)
     }
 
     /// The gains of the columns at these positions alone.
@@ -71,13 +70,14 @@ impl Inputs<'_> {
         }
         let (both, totals) = (both(v, gain), gain.totals(self.rows()));
         let laid = Outputs::new(&both, self.rows());
-        let one = |&position: &usize| {
+        let one = |k: usize| {
             self.go_on()?;
+            let position = positions[k];
             let (range, mut sums) = (position..position + 1, vec![0.0; 3 * v.outputs]);
             self.columns.gain_dots(range.clone(), &laid, &mut sums);
             Ok(self.gains_of(&range, &mut sums, gain, &totals)?[0])
         };
-        positions.par_iter().map(one).collect()
+        parallel::try_map(positions.len(), one)
     }
 
     /// The gains of some columns from their sums of `v x`, of `d x` and of `d x^2`, each output after output; weighs these sums.

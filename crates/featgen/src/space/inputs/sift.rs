@@ -8,11 +8,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
-
 use super::{Inputs, both};
 use crate::data::Outputs;
 use crate::error::Result;
+use crate::parallel;
 use crate::space::ask::{Gain, Residuals, Sums};
 use crate::space::topb::{Tops, Wanted};
 
@@ -108,7 +107,7 @@ impl Inputs<'_> {
         }
         let (laid, batch) = (Outputs::new(v.v, v.rows), self.columns.batch());
         let mut lengths = vec![Between::default(); self.columns.len()];
-        lengths.par_chunks_mut(batch).enumerate().try_for_each(|(k, lengths)| {
+        parallel::try_chunks_mut(&mut lengths, batch, &|k, lengths| {
             self.go_on()?;
             let range = k * batch..k * batch + lengths.len();
             lengths.copy_from_slice(&self.rough_lengths(range, v.outputs, &laid));
@@ -135,7 +134,7 @@ impl Inputs<'_> {
                 Ok((0..runs[k].len()).map(|j| sums.square(j)).collect::<Vec<f64>>())
             })?
         };
-        let found: Vec<Vec<f64>> = (0..runs.len()).into_par_iter().map(look).collect::<Result<_>>()?;
+        let found = parallel::try_map(runs.len(), look)?;
         let mut squares = vec![0.0; self.columns.len()];
         runs.into_iter().zip(found).for_each(|(run, found)| squares[run].copy_from_slice(&found));
         Ok(squares)
@@ -247,21 +246,22 @@ impl Inputs<'_> {
     ) -> Result<Tops<usize>> {
         let (len, batch) = (self.columns.len(), self.columns.batch());
         let mut most = vec![Most::default(); len];
-        let one = |(k, most): (usize, &mut [Most])| {
+        let one = |k: usize, most: &mut [Most]| {
             self.go_on()?;
             let mut tops = Tops::new(wanted);
             most.copy_from_slice(&rough(k * batch..k * batch + most.len(), &mut tops));
             Ok(tops)
         };
-        let all = most.par_chunks_mut(batch).enumerate().map(one);
-        let known = all.try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))?;
+        let known = parallel::reduce_chunks_mut(&mut most, batch, one, Tops::merge)?;
+        let known = known.unwrap_or_else(|| Tops::new(wanted));
         let left = runs((0..len).filter(|&position| may_win(&most[position], &known)), batch);
         self.count_in_vain(&left, sieve);
         let look = |k: usize| {
             self.fetch_ahead(&left, k);
             exact(left[k].clone())
         };
-        (0..left.len()).into_par_iter().map(look).try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))
+        let best = parallel::reduce(left.len(), look, Tops::merge)?;
+        Ok(best.unwrap_or_else(|| Tops::new(wanted)))
     }
 }
 

@@ -41,6 +41,7 @@ use super::{
 use crate::digest::digest;
 use crate::error::{Error, Result};
 use crate::operator::Operator;
+use crate::parallel;
 
 /// The features of the polynomial kernel of degree two.
 pub struct PolySpace<'a> {
@@ -77,6 +78,9 @@ impl<T> Item<T> {
     }
 }
 
+/// Columns whose lengths one thread notes one after the other.
+const MEASURED: usize = 1 << 12;
+
 /// Room for rounding between a bound and what it bounds.
 const ROUNDING: f64 = 1e-9;
 
@@ -98,7 +102,7 @@ impl<'a> PolySpace<'a> {
         let (values, columns) = (Values::of(&inputs)?, inputs.columns());
         // Lengths are noted while positions are sorted: asking for them again and again takes longer than all else.
         let length = |p: u32| Reverse(columns.filled(p as usize) as u32);
-        let mut longest: Vec<_> = (0..columns.len() as u32).into_par_iter().map(|p| (length(p), p)).collect();
+        let mut longest = parallel::map_runs(columns.len(), MEASURED, |p| (length(p as u32), p as u32));
         longest.par_sort_unstable();
         let longest = longest.into_iter().map(|(_, p)| p).collect();
         let (factors, most_work, memory) = (None, MOST_WORK, u64::MAX);

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::shards::Which;
 use super::{Item, PolySpace, ROUNDING};
 use crate::data::ColumnView;
 use crate::error::Result;
+use crate::parallel;
 use crate::space::Inputs;
 use crate::space::ask::{Residuals, length};
 use crate::space::inputs::LARGEST_SUM;
@@ -149,16 +149,17 @@ impl PolySpace<'_> {
             return self.ask_inputs(shards, Which::These(self.ids(positions).into()), v, wanted, taken);
         }
         let linear = self.coefficient(Item::Input(0));
-        let best_of = |positions: &[u32]| {
+        let some: Vec<&[u32]> = positions.chunks(TOGETHER).collect();
+        let best_of = |k: usize| {
             let mut tops = Tops::new(wanted);
-            for &position in positions {
+            for &position in some[k] {
                 let sum = self.inputs.pull(position as usize, v)?;
                 tops.offer(linear * sum, Item::Input(position), taken);
             }
             Ok(tops)
         };
-        let parts = positions.par_chunks(TOGETHER).map(best_of);
-        parts.try_reduce(|| Tops::new(wanted), |a, b| Ok(a.merge(b)))
+        let best = parallel::reduce(some.len(), best_of, Tops::merge)?;
+        Ok(best.unwrap_or_else(|| Tops::new(wanted)))
     }
 
     /// Offers the squares; returns the bounds `m` of those inputs that may be factors of something good.
@@ -204,11 +205,12 @@ impl PolySpace<'_> {
             return self.ask_squares(shards, Which::These(self.ids(positions).into()), v, wanted, taken);
         }
         let columns = self.inputs.columns();
-        let some = |positions: &[u32]| {
+        let some: Vec<&[u32]> = positions.chunks(TOGETHER).collect();
+        let part = |k: usize| {
             let sums = |&p: &u32| columns.see(p as usize, |column| self.square(column, v));
-            self.best_squares(positions, positions.iter().map(sums).collect(), wanted, taken)
+            self.best_squares(some[k], some[k].iter().map(sums).collect(), wanted, taken)
         };
-        together(positions.par_chunks(TOGETHER).map(some).collect(), wanted)
+        together(parallel::try_map(some.len(), part)?, wanted)
     }
 
     /// The same of all inputs but those done. Neighbours are best read together.
@@ -234,7 +236,7 @@ impl PolySpace<'_> {
             });
             self.best_squares(&new, sums, wanted, taken)
         };
-        together((0..len.div_ceil(batch)).into_par_iter().map(part).collect(), wanted)
+        together(parallel::try_map(len.div_ceil(batch), part)?, wanted)
     }
 
     /// The best of the squares of some inputs, given their sums, and their bounds.
@@ -280,9 +282,9 @@ impl PolySpace<'_> {
 }
 
 /// What was found in parts, as one.
-fn together(parts: Result<Vec<(Tops<Item>, Bounds)>>, wanted: Wanted) -> Result<(Tops<Item>, Bounds)> {
+fn together(parts: Vec<(Tops<Item>, Bounds)>, wanted: Wanted) -> Result<(Tops<Item>, Bounds)> {
     let (mut tops, mut bounds) = (Tops::new(wanted), Vec::new());
-    for (best, more) in parts? {
+    for (best, more) in parts {
         tops = tops.merge(best);
         bounds.extend(more);
     }

@@ -1,11 +1,10 @@
 //! The products that have the same columns as given ones.
 
-use rayon::prelude::*;
-
 use super::ProductSpace;
 use super::distinct::{Item, Key};
 use crate::data::Column;
 use crate::error::{Error, Result};
+use crate::parallel;
 use crate::space::{Feature, Inputs};
 
 /// Values that are read for the aliases of one feature before the search for more of them is given up.
@@ -86,7 +85,7 @@ pub(super) fn inputs_above(
         let values = entries(&columns.gather(&[position])[0]);
         Ok((0..goals.len()).filter(|&g| is_above(&values, &goals[g].entries)).collect())
     };
-    let found: Vec<Vec<usize>> = (0..columns.len()).into_par_iter().map(of_which).collect::<Result<_>>()?;
+    let found = parallel::try_map(columns.len(), of_which)?;
     let mut above = vec![Vec::new(); goals.len()];
     for (position, goals) in (0..).zip(found) {
         goals.into_iter().for_each(|g| above[g].push(position));

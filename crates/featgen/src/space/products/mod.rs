@@ -19,6 +19,7 @@ pub(super) mod shards;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,6 +39,7 @@ use super::{
 };
 use crate::error::{Error, Reason, Result};
 use crate::operator::Operator;
+use crate::parallel;
 
 /// The products of up to a given number of distinct features.
 pub struct ProductSpace<'a> {
@@ -209,7 +211,7 @@ impl<'a> ProductSpace<'a> {
             Some(shards) => Some(shards::ask_scores(shards, v, self.columns.len())?),
             None => None,
         };
-        let parts = bounds.par_chunks_mut(batch).enumerate().map(|(b, bounds)| {
+        let offer = |b: usize, bounds: &mut [f64]| {
             self.inputs.go_on()?;
             let mut tops = Tops::new(tops.wanted());
             let range = b * batch..b * batch + bounds.len();
@@ -224,9 +226,9 @@ impl<'a> ProductSpace<'a> {
                 }
             }
             Ok(tops)
-        });
-        let tops = match parts.try_reduce_with(|a, b| Ok(a.merge(&b))) {
-            Some(inputs) => tops.merge(&inputs?),
+        };
+        let tops = match parallel::reduce_chunks_mut(&mut bounds, batch, offer, |a, b| a.merge(&b))? {
+            Some(inputs) => tops.merge(&inputs),
             None => tops,
         };
         Ok((tops, bounds))
@@ -366,7 +368,7 @@ fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
     }
     let columns = inputs.columns();
     let batch = columns.batch();
-    let part = |(b, known): (usize, &mut [Known])| {
+    let part = |b: usize, known: &mut [Known]| {
         let (first, mut bad) = (b * batch, None);
         columns.visit(first..first + known.len(), &mut |position, column| {
             let known = &mut known[position - first];
@@ -379,12 +381,12 @@ fn survey(inputs: &Inputs<'_>) -> Result<Vec<Known>> {
                 known.support += 1;
             });
         });
-        bad
+        Ok::<_, Infallible>(bad)
     };
     let mut known = vec![Known::default(); columns.len()];
-    let parts: Vec<_> = known.par_chunks_mut(batch).enumerate().map(part).collect();
     // The first bad value is named, on any number of threads.
-    if let Some((position, row, x)) = parts.iter().find_map(|bad| *bad) {
+    let Ok(bad) = parallel::reduce_chunks_mut(&mut known, batch, part, Option::or);
+    if let Some((position, row, x)) = bad.flatten() {
         let reason = format!(
             "{x} is not within 0 and 1, as products of several features need; scale the values, or leave the feature out"
         );

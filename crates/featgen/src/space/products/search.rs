@@ -23,6 +23,7 @@ use super::distinct::{Found, Item, Key, Tops};
 use super::{ROUNDING, Rules, bound, score};
 use crate::data::Columns;
 use crate::error::Result;
+use crate::parallel;
 use crate::space::ask::Residuals;
 use crate::space::ranked::RankedRows;
 use crate::space::work::{WORTH_REPORTING, Work};
@@ -113,10 +114,8 @@ impl<'a> Search<'a> {
         work: &'a Work<'a>,
     ) -> Self {
         let least = tops.threshold();
-        let mut order: Vec<u32> = (0..bounds.len() as u32)
-            .into_par_iter()
-            .filter(|&p| reaches(bounds[p as usize], least))
-            .collect();
+        let mut order: Vec<u32> =
+            (0..bounds.len() as u32).filter(|&p| reaches(bounds[p as usize], least)).collect();
         let by_bound = |&a: &u32, &b: &u32| bounds[b as usize].total_cmp(&bounds[a as usize]).then(a.cmp(&b));
         order.par_sort_unstable_by(by_bound);
         let bounds = order.iter().map(|&p| bounds[p as usize]).collect();
@@ -131,14 +130,14 @@ impl<'a> Search<'a> {
     pub(super) fn run(&mut self, columns: &dyn Columns) -> Result<u128> {
         self.rows = RankedRows::new(columns, &self.order, self.rules.binary, |_| true, self.work)?;
         self.each_batch(|search, ranks| {
-            let gather = |&position: &u32| {
+            let order = &search.order[ranks.clone()];
+            let gather = |k: usize| {
                 search.work.go_on()?;
                 let mut values = Vec::new();
-                columns.see(position as usize, |column| column.each_nonzero(|row, x| values.push((row, x))));
+                columns.see(order[k] as usize, |column| column.each_nonzero(|row, x| values.push((row, x))));
                 Ok(values)
             };
-            let values: Vec<Vec<(u32, f64)>> =
-                search.order[ranks.clone()].par_iter().map(gather).collect::<Result<_>>()?;
+            let values: Vec<Vec<(u32, f64)>> = parallel::try_map(order.len(), gather)?;
             let ranked = (ranks.start as u32..).zip(&values);
             let pivots: Vec<_> = ranked.map(|(rank, values)| (rank, search.pivot(rank, values))).collect();
             search.score(ranks.end, &pivots)

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::aliases::{Goal, inputs_above};
@@ -18,6 +17,7 @@ use super::search::Search;
 use super::{Known, ProductSpace, Rules, advice, scores_of, survey};
 use crate::data::{Column, Columns};
 use crate::error::{Error, Reason, Result};
+use crate::parallel;
 use crate::space::Inputs;
 use crate::space::ask::Residuals;
 use crate::space::ranked::RankedRows;
@@ -227,7 +227,7 @@ pub(in crate::space) fn answer(
             let v = v.checked(inputs.rows())?;
             let (len, batch) = (columns.len(), columns.batch().max(1));
             let part = |task: usize| scores_of(&inputs, task * batch..len.min((task + 1) * batch), v);
-            reply(&(0..len.div_ceil(batch)).into_par_iter().flat_map_iter(part).collect::<Vec<[f64; 2]>>())
+            reply(&parallel::map(len.div_ceil(batch), part).concat())
         }
         Question::Above { goals } => {
             goals.iter().try_for_each(|goal| goal.check(inputs.rows()))?;

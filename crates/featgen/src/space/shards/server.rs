@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::message::{Best, Facts, Question, Request, Search, Vectors, Weighing, read_request, write_reply};
@@ -12,6 +11,7 @@ use crate::context::Context;
 use crate::data::{Columns, Except, Outputs};
 use crate::digest::digest;
 use crate::error::{Error, Result};
+use crate::parallel;
 use crate::space::additive::{AdditiveSpace, CurveSearch, Curves};
 use crate::space::ask::Residuals;
 use crate::space::topb::{TopB, Tops};
@@ -220,7 +220,7 @@ impl Shard<'_> {
     fn each_batch<T: Send>(&self, make: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
         let (len, batch) = (self.columns.len(), self.columns.batch().max(1));
         let part = |task: usize| make(task * batch..len.min((task + 1) * batch));
-        (0..len.div_ceil(batch)).into_par_iter().map(part).collect()
+        parallel::map(len.div_ceil(batch), part)
     }
 
     /// The sums of a range of columns, output after output.

@@ -12,11 +12,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
 use super::{Set, on_threads, random};
 use crate::error::{Error, Result};
 use crate::files::write_whole;
+use crate::parallel;
 
 /// Rows that are made from one stream of random numbers, and are together in a Parquet file.
 const BLOCK: usize = 1 << 16;
@@ -188,7 +188,7 @@ impl Table {
                 let mut random = random(self.seed, 2 * block as u64 + set as u64);
                 make(self.block(BLOCK.min(rows - block * BLOCK), &mut random))
             };
-            let made = on_threads(|| Ok(some.into_par_iter().map(one).collect::<Vec<_>>()));
+            let made = on_threads(|| Ok(parallel::map(some.len(), |k| one(some.start + k))));
             made.map_err(io::Error::other)?.into_iter().try_for_each(|made| each(made?))?;
         }
         Ok(())

@@ -119,7 +119,7 @@ impl Matrix {
         let mut reading = Reading { name: chunks.name().to_owned(), header, lines, count: 0, last: (0, 0) };
         let meaning = Meaning { header, transposed, wanted };
         let parse = |part: &mut Part, chunk: &Chunk| part.parse(chunk, &meaning);
-        for_each_chunk(chunks, parse, |parts, chunks| {
+        for_each_chunk(chunks, &parse, &mut |parts, chunks| {
             parts.iter_mut().zip(chunks).try_for_each(|(part, chunk)| reading.take(part, chunk))?;
             each(parts)
         })?;

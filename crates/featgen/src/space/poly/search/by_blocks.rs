@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{Pivots, Search};
 use crate::data::COLUMNS;
 use crate::error::Result;
+use crate::parallel;
 use crate::space::ask::length;
 use crate::space::poly::Item;
 use crate::space::poly::blocks::{Blocks, Pivot};
@@ -21,9 +20,10 @@ impl Search<'_> {
     pub(super) fn score_by_blocks(&self, blocks: &Blocks, pivots: &Pivots<'_>) -> Result<(Tops<Item>, u128)> {
         let width = (VECTORS / self.v.outputs.max(1)).max(1);
         let tile = |k: usize| self.score_tile(blocks, pivots, k * width..pivots.len().min((k + 1) * width));
-        let merge = |(a, p): (Tops<Item>, u128), (b, q)| Ok((a.merge(b), p + q));
+        let merge = |(a, p): (Tops<Item>, u128), (b, q)| (a.merge(b), p + q);
         let tiles = pivots.len().div_ceil(width);
-        (0..tiles).into_par_iter().map(tile).try_reduce(|| (Tops::new(self.wanted), 0), merge)
+        let best = parallel::reduce(tiles, tile, merge)?;
+        Ok(best.unwrap_or_else(|| (Tops::new(self.wanted), 0)))
     }
 
     /// Some features with those of the part before them, all at once.

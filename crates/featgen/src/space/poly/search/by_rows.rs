@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use rayon::prelude::*;
-
 use super::{Pivots, Search};
 use crate::error::Result;
+use crate::parallel;
 use crate::space::ask::length;
 use crate::space::poly::Item;
 use crate::space::poly::room::ROOM;
@@ -48,9 +47,9 @@ impl Search<'_> {
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
             Ok((tops, pairs))
         };
-        let none = || (Tops::new(self.wanted), 0);
-        let parts = (0..pivots.len().div_ceil(together)).into_par_iter();
-        parts.map(score).try_reduce(none, |(a, p), (b, q)| Ok((a.merge(b), p + q)))
+        let merge = |(a, p): (Tops<Item>, u128), (b, q)| (a.merge(b), p + q);
+        let best = parallel::reduce(pivots.len().div_ceil(together), score, merge)?;
+        Ok(best.unwrap_or_else(|| (Tops::new(self.wanted), 0)))
     }
 
     /// At least so many sums, all 0.

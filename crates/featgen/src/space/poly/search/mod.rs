@@ -18,6 +18,7 @@ use super::singles::Bounds;
 use super::{Item, PolySpace, ROUNDING};
 use crate::data::ColumnView;
 use crate::error::{Reason, Result};
+use crate::parallel;
 use crate::space::ask::Residuals;
 use crate::space::ranked::RankedRows;
 use crate::space::topb::{Tops, Wanted};
@@ -208,11 +209,12 @@ impl<'a> Search<'a> {
     /// The columns of some features, without instances that have no dual weight.
     pub(super) fn columns(&self, ranks: Range<usize>) -> Result<Vec<Entries>> {
         let columns = self.space.inputs.columns();
-        let one = |&position: &u32| {
+        let order = &self.order[ranks];
+        let one = |k: usize| {
             self.work.go_on()?;
-            Ok(columns.see(position as usize, |column| self.weighing(column)))
+            Ok(columns.see(order[k] as usize, |column| self.weighing(column)))
         };
-        self.order[ranks].par_iter().map(one).collect()
+        parallel::try_map(order.len(), one)
     }
 
     /// A column in the instances that have dual weight.
