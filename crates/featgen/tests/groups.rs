@@ -120,6 +120,12 @@ fn newton_agrees() {
     agrees("newton", 25, Problem::random, true);
 }
 
+/// Where columns outnumber the rows by far, steps work with the rows.
+#[test]
+fn newton_agrees_where_rows_are_few() {
+    agrees("newton", 25, Problem::low, true);
+}
+
 #[test]
 fn apg_agrees() {
     agrees("apg", 10, Problem::random, true);

@@ -34,7 +34,7 @@ impl Curvature {
     pub(super) fn update(&mut self, cache: &Cache, h: &[f64], widest: usize, rough: Option<&[f64]>) {
         match cache.operators().filter(|_| cache.has_tables() && cache.len() > WIDEST_TABLES) {
             Some(operators) => self.implicit_mut().update(operators, h),
-            None if cache.len() > widest => self.wide_mut().update(cache, h),
+            None if cache.len() > widest || is_low(cache) => self.wide_mut().update(cache, h),
             None => self.matrix_mut().update(cache, h, rough),
         }
     }
@@ -97,6 +97,14 @@ impl Curvature {
         }
     }
 
+    /// The weights of rows where these are far fewer than columns.
+    pub(super) fn few_rows(&self) -> Option<&[f64]> {
+        match self {
+            Self::Wide(wide) if wide.few_rows => Some(&wide.weights),
+            Self::Matrix(_) | Self::Implicit(_) | Self::Wide(_) => None,
+        }
+    }
+
     /// Number of cached columns.
     pub(super) fn width(&self) -> usize {
         self.sums().len()
@@ -147,9 +155,19 @@ impl Curvature {
     }
 }
 
+/// Whether there are far fewer rows than columns: products with the columns then cost far less than with their matrix, and conjugate
+/// gradients need few, for no matrix of so many rows has more different curvatures.
+fn is_low(cache: &Cache) -> bool {
+    cache.len() > FEW_ROWS * cache.rows()
+}
+
+/// Columns for each row, from which on rows are few.
+const FEW_ROWS: usize = 4;
+
 /// What products with the cached columns do not say of themselves.
 #[derive(Default)]
 pub(super) struct Wide {
+    few_rows: bool,
     weights: Vec<f64>,
     sums: Vec<f64>,
     diagonal: Vec<f64>,
@@ -164,6 +182,7 @@ impl Wide {
         }
         (self.sums, self.diagonal) = (cache.transpose(h), cache.square_sums(h));
         self.weights = h.to_vec();
+        self.few_rows = is_low(cache);
     }
 
     fn apply(&self, cache: &Cache, w: &[f64]) -> Vec<f64> {

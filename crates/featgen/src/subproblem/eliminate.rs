@@ -5,13 +5,16 @@ use super::curvature::Curvature;
 use crate::objective::Ldl;
 use crate::{kernels, ordered};
 
+/// A row over the cached columns that is taken away times itself, and how often.
+pub(super) type Taken = (Vec<f64>, f64);
+
 /// The Schur complement of one output: `H` becomes `H - P' M^-1 P`, with `M = Z' D Z` and `P = Z' D X` over the cached columns.
 ///
 /// With `M = L D L'` that is a sum over the rows of `L^-1 P`, each times one over its pivot.
 #[derive(Default)]
 pub(super) struct Eliminated {
     /// The rows of `L^-1 P`, each with one over its pivot. Rows without a pivot are left out by 0.
-    pub(super) rows: Vec<(Vec<f64>, f64)>,
+    pub(super) rows: Vec<Taken>,
     factor: Ldl,
     /// `P` itself.
     products: Vec<Vec<f64>>,

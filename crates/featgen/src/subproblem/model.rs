@@ -13,7 +13,7 @@ use std::ops::Range;
 use faer::{MatRef, Side};
 
 use super::curvature::Curvature;
-use super::eliminate::Eliminated;
+use super::eliminate::{Eliminated, Taken};
 use super::newton::Regulariser;
 use super::precondition::Run;
 use super::system::{self, System};
@@ -106,6 +106,12 @@ impl Quadratic<'_> {
     /// Whether every entry of the curvature is known.
     pub(super) fn has_matrix(&self) -> bool {
         self.curvature[0].matrix().is_some()
+    }
+
+    /// Where an output has fewer rows than columns: the weights of rows, and what the free weights take away.
+    pub(super) fn rows_of(&self, output: usize) -> Option<(&[f64], &[Taken])> {
+        let rows = self.curvature[output].few_rows()?;
+        Some((rows, &self.eliminated[output].rows))
     }
 
     /// `out -= H w` where w is not 0 at some coordinates only.
@@ -208,7 +214,7 @@ impl Quadratic<'_> {
 
 /// What free weights take from the entry of the cached columns `i` and `j`.
 #[inline]
-fn eliminated(rows: &[(Vec<f64>, f64)], i: usize, j: usize) -> f64 {
+fn eliminated(rows: &[Taken], i: usize, j: usize) -> f64 {
     rows.iter().fold(0.0, |sum, (p, part)| sum + p[i] * p[j] * part)
 }
 

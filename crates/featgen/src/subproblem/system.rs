@@ -37,7 +37,7 @@ pub(super) struct Live {
 /// How much of the error, as the preconditioner measures it, conjugate gradients leave.
 const SOLVED: f64 = 1e-6;
 
-/// The same where a product costs a pass over rows: there, more steps are cheaper than exact ones.
+/// The same where a product costs a pass over many rows: there, more steps are cheaper than exact ones.
 const ROUGHLY_SOLVED: f64 = 1e-2;
 
 /// Systems up to this width are factorised when conjugate gradients take long.
@@ -63,7 +63,8 @@ impl System<'_> {
         let mut s = preconditioner.apply(&r);
         let mut direction = s.clone();
         let mut rho: f64 = kernels::dot(&r, &s);
-        let enough = if self.quadratic.has_matrix() { SOLVED } else { ROUGHLY_SOLVED } * rho;
+        let cheap = self.quadratic.has_matrix() || self.quadratic.rows_of(0).is_some();
+        let enough = if cheap { SOLVED } else { ROUGHLY_SOLVED } * rho;
         for _ in 0..most {
             if rho <= enough {
                 return (d, true);

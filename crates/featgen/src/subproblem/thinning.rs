@@ -3,19 +3,22 @@
 //! The model is that of a Newton step from where the weights are, with the Hessian `A = I + H` over one block of all features. At
 //! its minimum `u`, doing without a feature costs `1/2 u' ((A^-1)_gg)^-1 u` of the feature's weights once all others have adapted.
 //! Not `1/2 u' A_gg u`, which takes no account of features that can stand in for it. The feature that costs least goes, minimum and
-//! inverse follow, and so on: no step but the first touches the data.
+//! inverse follow, and so on: no step but the first touches the data. [`hessian`] knows A, in one of two forms.
 
-use faer::linalg::solvers::DenseSolveCore;
+mod hessian;
+
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
 use super::model::Quadratic;
+use crate::kernels;
+use hessian::{Hessian, Inverse};
 
 /// The model, for any of the units of coordinates that it was made for.
 pub struct Thinning {
     outputs: usize,
     /// `I + H` of every output over its coordinates, for outputs have no curvature in common; none if H is too large.
-    hessians: Option<Vec<Mat<f64>>>,
+    hessians: Option<Vec<Hessian>>,
     /// The diagonals of all of these.
     diagonal: Vec<f64>,
     /// Weights.
@@ -34,7 +37,7 @@ pub(crate) struct Thinned {
 
 /// Where the elimination stands in one output: the model's minimum over the coordinates that are left.
 struct Left {
-    inverse: Mat<f64>,
+    inverse: Inverse,
     minimum: Vec<f64>,
     /// Twice what there was to gain with all coordinates.
     gain: f64,
@@ -47,7 +50,7 @@ impl Thinning {
         let slope = |(k, omega): (usize, &f64)| blocks.pull(k, model.c, width) - omega;
         Self {
             outputs: blocks.outputs(),
-            hessians: hessians(model),
+            hessians: hessian::of_outputs(model),
             diagonal: (0..omega.len()).map(|k| 1.0 + model.diagonal(k)).collect(),
             slope: omega.iter().enumerate().map(slope).collect(),
             omega: omega.to_vec(),
@@ -62,18 +65,14 @@ impl Thinning {
         for output in 0..self.outputs {
             let at = |j: usize| j * self.outputs + output;
             let solved = self.hessians.as_ref().and_then(|hessians| {
-                let hessian = &hessians[output];
-                let lower = Mat::from_fn(width, width, |i, j| {
-                    part * hessian[(i, j)] + (1.0 - part) * f64::from(u8::from(i == j))
-                });
-                let w = Mat::from_fn(width, 1, |j, _| self.omega[at(j)]);
-                let target = hessian * &w;
-                let target = Mat::from_fn(width, 1, |j, _| part * (target[(j, 0)] + self.slope[at(j)]));
-                Some(lower.llt(Side::Lower).ok()?.solve(&target))
+                let omega: Vec<f64> = (0..width).map(|j| self.omega[at(j)]).collect();
+                let mut target = hessians[output].apply(&omega);
+                (0..width).for_each(|j| target[j] = part * (target[j] + self.slope[at(j)]));
+                hessians[output].solve(part, target)
             });
             for j in 0..width {
                 minimum[at(j)] = match &solved {
-                    Some(solved) => solved[(j, 0)],
+                    Some(solved) => solved[j],
                     None => self.minimum_apart(at(j), part),
                 };
             }
@@ -145,32 +144,19 @@ impl Thinning {
     fn gains_in(
         &self,
         output: usize,
-        hessian: &Mat<f64>,
+        hessian: &Hessian,
         chosen: &[Vec<usize>],
         others: &[Vec<usize>],
     ) -> Option<Vec<f64>> {
         let (held, new) = (self.columns(chosen), self.columns(others));
-        let slope = |column: usize| self.slope[column * self.outputs + output];
-        let factor =
-            Mat::from_fn(held.len(), held.len(), |i, j| hessian[(held[i], held[j])]).llt(Side::Lower).ok()?;
-        // What the chosen make of every new column, and of the slope that is left along themselves.
-        let images = factor.solve(&Mat::from_fn(held.len(), new.len(), |i, j| hessian[(held[i], new[j])]));
-        let step = factor.solve(&Mat::from_fn(held.len(), 1, |i, _| slope(held[i])));
-        let along = |a: usize, image: &dyn Fn(usize) -> f64| {
-            (0..held.len()).map(|i| hessian[(held[i], new[a])] * image(i)).sum::<f64>()
+        let slope = |columns: &[usize]| -> Vec<f64> {
+            columns.iter().map(|column| self.slope[column * self.outputs + output]).collect()
         };
+        let beside = hessian.beside(&held, &slope(&held), &new)?;
         let gain = |unit: &Vec<usize>| {
             let mut own = self.columns(std::slice::from_ref(unit));
             own.retain(|column| held.binary_search(column).is_err());
-            let own: Vec<usize> =
-                own.iter().map(|column| new.partition_point(|other| other < column)).collect();
-            let left = Mat::from_fn(own.len(), own.len(), |a, b| {
-                hessian[(new[own[a]], new[own[b]])] - along(own[a], &|i| images[(i, own[b])])
-            });
-            let slope =
-                Mat::from_fn(own.len(), 1, |a, _| slope(new[own[a]]) - along(own[a], &|i| step[(i, 0)]));
-            let solved = left.llt(Side::Lower).ok()?.solve(&slope);
-            Some((0..own.len()).map(|a| slope[(a, 0)] * solved[(a, 0)]).sum::<f64>())
+            beside.gain(&own, &slope(&own))
         };
         // One that the chosen make up is nothing new.
         Some(others.iter().map(|unit| gain(unit).unwrap_or(0.0)).collect())
@@ -201,14 +187,13 @@ impl Thinning {
     /// The minimum over the coordinates of these units; `None` if H is not known, or numbers do not allow it.
     fn left(&self, units: &[Vec<usize>]) -> Option<Vec<Left>> {
         let columns = self.columns(units);
-        let one = |(output, hessian): (usize, &Mat<f64>)| {
-            let part = Mat::from_fn(columns.len(), columns.len(), |i, j| hessian[(columns[i], columns[j])]);
-            let factor = part.llt(Side::Lower).ok()?;
+        let one = |(output, hessian): (usize, &Hessian)| {
+            let inverse = hessian.inverse(&columns)?;
             let at = |j: usize| columns[j] * self.outputs + output;
-            let step = factor.solve(&Mat::from_fn(columns.len(), 1, |j, _| self.slope[at(j)]));
-            let minimum = (0..columns.len()).map(|j| self.omega[at(j)] + step[(j, 0)]).collect();
-            let gain = (0..columns.len()).map(|j| self.slope[at(j)] * step[(j, 0)]).sum();
-            Some(Left { inverse: factor.inverse(), minimum, gain })
+            let slope: Vec<f64> = (0..columns.len()).map(|j| self.slope[at(j)]).collect();
+            let step = inverse.apply(&slope);
+            let minimum = (0..columns.len()).map(|j| self.omega[at(j)] + step[j]).collect();
+            Some(Left { inverse, minimum, gain: kernels::dot(&slope, &step) })
         };
         self.hessians.as_ref()?.iter().enumerate().map(one).collect()
     }
@@ -219,53 +204,25 @@ impl Left {
     fn cost(&self, own: &[usize]) -> f64 {
         let (inverse, u) = (&self.inverse, &self.minimum);
         if let [k] = *own {
-            let pivot = inverse[(k, k)];
+            let pivot = inverse.diagonal(k);
             return if pivot > 0.0 { u[k] * u[k] / pivot } else { 0.0 };
         }
-        let part = Mat::from_fn(own.len(), own.len(), |i, j| inverse[(own[i], own[j])]);
-        let Ok(factor) = part.llt(Side::Lower) else { return f64::INFINITY };
+        let Ok(factor) = inverse.block(own).llt(Side::Lower) else { return f64::INFINITY };
         let solved = factor.solve(&Mat::from_fn(own.len(), 1, |i, _| u[own[i]]));
         own.iter().enumerate().map(|(i, &k)| u[k] * solved[(i, 0)]).sum()
     }
 
     /// Does without these coordinates: their weights are 0 from now on.
     fn remove(&mut self, own: &[usize]) {
-        let width = self.minimum.len();
         for &k in own {
-            let column: Vec<f64> = (0..width).map(|i| self.inverse[(i, k)]).collect();
-            let pivot = column[k];
+            let (column, pivot) = (self.inverse.column(k), self.inverse.diagonal(k));
             if pivot > 0.0 {
-                let part = self.minimum[k] / pivot;
-                self.minimum.iter_mut().zip(&column).for_each(|(u, x)| *u -= part * x);
-                for (j, x) in column.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-                    let scale = x / pivot;
-                    let own = self.inverse.col_as_slice_mut(j);
-                    own.iter_mut().zip(&column).for_each(|(own, x)| *own -= scale * x);
-                }
+                kernels::add_scaled(-self.minimum[k] / pivot, &column, &mut self.minimum);
             }
+            self.inverse.remove(k, &column);
             self.minimum[k] = 0.0;
-            (0..width).for_each(|i| (self.inverse[(i, k)], self.inverse[(k, i)]) = (0.0, 0.0));
         }
     }
-}
-
-/// `I + H` of every output over its coordinates, if H is known.
-fn hessians(model: &Quadratic<'_>) -> Option<Vec<Mat<f64>>> {
-    if !model.has_matrix() {
-        return None;
-    }
-    let outputs = model.blocks.outputs();
-    let width = model.blocks.columns.len() / outputs;
-    let of_output = |output: usize| {
-        let at = |j: usize| j * outputs + output;
-        let mut matrix = Mat::zeros(width, width);
-        for j in 0..width {
-            let row = model.row(at(j));
-            (0..width).for_each(|i| matrix[(i, j)] = row(at(i)) + f64::from(u8::from(i == j)));
-        }
-        matrix
-    };
-    Some((0..outputs).map(of_output).collect())
 }
 
 #[cfg(test)]
@@ -381,6 +338,42 @@ mod tests {
             assert!(*gain > 0.0 && (before - gain - after).abs() <= 1e-8 * before, "{columns:?}: {gain}");
         }
         assert_eq!(gains.len(), 3);
+    }
+
+    /// Groups of far more columns than there are rows: the model is exact of these, too.
+    #[test]
+    fn tells_what_fits_would_tell_where_rows_are_few() {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let mut normal =
+            |n: usize| (0..n).map(|_| rng.sample::<f64, _>(StandardNormal)).collect::<Vec<f64>>();
+        let (rows, groups, size) = (7, 5, 12);
+        let mut cache = Cache::new(rows);
+        let columns = (0..groups * size).map(|_| Operator::Column(Column::Dense(normal(rows)))).collect();
+        cache.extend(columns);
+        let labels = Labels::from_numbers(normal(rows));
+        let objective = by_name("squared").unwrap().objective(&labels, vec![0.3; rows]).unwrap();
+        let free = Free::new(rows, true);
+        let problem = Problem { cache: &cache, objective: &*objective, free: &free };
+        let fit = |groups: &[usize], model: bool| {
+            let mut state = State::new(rows, 1, 1);
+            let columns = groups.iter().flat_map(|g| (g * size) as u32..((g + 1) * size) as u32);
+            state.blocks.push(columns.map(|column| (column, 1.0)));
+            state.omega = vec![0.0; groups.len() * size];
+            let mut solver = Newton::<SumOfNorms>::default();
+            let goal = Goal { gap: 1e-13, decrease: None, context: &Context::new() };
+            let value = solver.solve(&problem, &mut state, &goal).objective;
+            (value, model.then(|| solver.thinning(&problem, &state)))
+        };
+        let (before, thinning) = fit(&[0, 1, 2, 3, 4], true);
+        let units: Vec<Vec<usize>> = (0..groups).map(|g| (g * size..(g + 1) * size).collect()).collect();
+        for count in (1..groups).rev() {
+            let Thinned { stay, decrease } = thinning.as_ref().unwrap().keep(&units, count);
+            let after = fit(&stay, false).0;
+            assert!(
+                (before - decrease - after).abs() <= 1e-8 * before,
+                "{count}: {decrease} {after} {before}"
+            );
+        }
     }
 
     /// A unit that goes leaves behind what it shares with one that stays.

@@ -5,6 +5,7 @@
 pub(crate) mod conic;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use featgen::Machine;
 use featgen::data::{Columns, Dense, Labels, Layout, Sparse, Values};
@@ -121,11 +122,20 @@ impl fmt::Display for Problem {
 impl Problem {
     /// Consecutive seeds go through all combinations of storage, loss, shift and weights.
     pub(crate) fn random(seed: u64) -> Self {
+        Self::with(seed, 8..=40, 3..=30)
+    }
+
+    /// The same with far fewer instances than features.
+    pub(crate) fn low(seed: u64) -> Self {
+        Self::with(seed, 4..=6, 30..=60)
+    }
+
+    fn with(seed: u64, rows: RangeInclusive<usize>, features: RangeInclusive<usize>) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let pick = |k: u64, of: u64| (seed / k % of) as usize;
         let storage = Storage::ALL[pick(1, 5)];
         let (loss, shift, weighted) = (Loss::ALL[pick(5, 2)], pick(10, 2) == 1, pick(20, 2) == 1);
-        let (n, m) = (rng.random_range(8..=40), rng.random_range(3..=30));
+        let (n, m) = (rng.random_range(rows), rng.random_range(features));
         let mut columns = vec![vec![0.0; n]; m];
         for j in 0..m {
             let density = if storage == Storage::Sparse { 0.3 } else { 1.0 };

@@ -1,0 +1,374 @@
+//! `A = I + H` over the coordinates of one output: as a matrix, or, where columns outnumber the rows by far, as the rows themselves.
+//!
+//! With the rows that have curvature as a matrix R, each times the root of its weight, and below them what the free weights take away,
+//! `H = R' S R`: S is 1 for instances and -1 for what is taken away. By Woodbury's identity,
+//!
+//! ```text
+//! A^-1 = I - R' K R,   K = (S + R R')^-1,   and beside some columns g:   (A_gg less what the others make of it) = I + R_g' K R_g
+//! ```
+//!
+//! so that all that is ever factorised, or kept up to date, has a row and a column for each instance.
+
+use faer::linalg::solvers::{DenseSolveCore, PartialPivLu};
+use faer::prelude::Solve;
+use faer::{Mat, MatRef, Side};
+
+use crate::kernels;
+use crate::subproblem::model::Quadratic;
+
+/// `I + H`.
+pub(super) enum Hessian {
+    Matrix(Mat<f64>),
+    Rows(Rows),
+}
+
+/// What `I + H` is made of.
+pub(super) struct Rows {
+    /// R, a row for each instance and for each free weight.
+    values: Mat<f64>,
+    /// The diagonal of S.
+    signs: Vec<f64>,
+}
+
+/// The inverse of `I + H` over some columns, of which some may have been removed since.
+pub(super) enum Inverse {
+    Matrix(Mat<f64>),
+    Rows {
+        /// R, with 0 for columns that were removed.
+        values: Mat<f64>,
+        /// K.
+        kernel: Mat<f64>,
+        /// The diagonal of the inverse.
+        diagonal: Vec<f64>,
+    },
+}
+
+/// What columns gain beside some that are held, once these have followed.
+pub(super) struct Beside<'a> {
+    hessian: &'a Hessian,
+    held: Vec<usize>,
+    kind: Kind<'a>,
+}
+
+enum Kind<'a> {
+    Matrix {
+        new: &'a [usize],
+        /// What the held columns make of every new one, and of the slope along themselves.
+        images: Mat<f64>,
+        step: Mat<f64>,
+    },
+    Rows {
+        /// `S + R R'` over those that are held, and `K R` times the slope along them.
+        outer: Mat<f64>,
+        step: Mat<f64>,
+    },
+}
+
+/// `I + H` of every output, if H is known or the rows are few.
+pub(super) fn of_outputs(model: &Quadratic<'_>) -> Option<Vec<Hessian>> {
+    let outputs = model.blocks.outputs();
+    let form = match model.has_matrix() {
+        true => |model: &Quadratic<'_>, output| Some(Hessian::Matrix(matrix(model, output))),
+        false => |model: &Quadratic<'_>, output| Rows::new(model, output).map(Hessian::Rows),
+    };
+    (0..outputs).map(|output| form(model, output)).collect()
+}
+
+fn matrix(model: &Quadratic<'_>, output: usize) -> Mat<f64> {
+    let outputs = model.blocks.outputs();
+    let width = model.blocks.columns.len() / outputs;
+    let at = |j: usize| j * outputs + output;
+    let mut matrix = Mat::zeros(width, width);
+    for j in 0..width {
+        let row = model.row(at(j));
+        (0..width).for_each(|i| matrix[(i, j)] = row(at(i)) + f64::from(u8::from(i == j)));
+    }
+    matrix
+}
+
+impl Rows {
+    fn new(model: &Quadratic<'_>, output: usize) -> Option<Self> {
+        let (rows, taken) = model.rows_of(output)?;
+        let (cached, outputs) = (model.width(), model.blocks.outputs());
+        let weighted: Vec<(u32, f64)> = (0..).zip(rows.iter().copied()).filter(|(_, h)| *h > 0.0).collect();
+        let mut packed = vec![0.0; weighted.len() * cached];
+        model.cache.pack(&weighted, cached, &mut packed);
+        let signs = weighted.iter().map(|_| 1.0).chain(taken.iter().map(|_| -1.0)).collect::<Vec<f64>>();
+        let value = |i: usize, j: usize| {
+            let k = j * outputs + output;
+            let (column, scale) = (model.blocks.columns[k] as usize, model.blocks.scales[k]);
+            scale
+                * match weighted.get(i) {
+                    Some((_, weight)) => weight.sqrt() * packed[i * cached + column],
+                    None => taken[i - weighted.len()].1.sqrt() * taken[i - weighted.len()].0[column],
+                }
+        };
+        let values = Mat::from_fn(signs.len(), model.blocks.columns.len() / outputs, value);
+        Some(Self { values, signs })
+    }
+
+    /// `part^-1 S + R R'` over some columns, given their part of R.
+    fn outer(&self, values: &Mat<f64>, part: f64) -> Mat<f64> {
+        let mut outer = values * values.transpose();
+        self.signs.iter().enumerate().for_each(|(i, sign)| outer[(i, i)] += sign / part);
+        outer
+    }
+}
+
+impl Hessian {
+    /// A times a vector.
+    pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Matrix(matrix) => entries(&(matrix * column(w))),
+            Self::Rows(rows) => {
+                let mut f = &rows.values * column(w);
+                rows.signs.iter().enumerate().for_each(|(i, sign)| f[(i, 0)] *= sign);
+                let image = rows.values.transpose() * f;
+                w.iter().enumerate().map(|(j, w)| w + image[(j, 0)]).collect()
+            }
+        }
+    }
+
+    /// The solution of `(I + part H) u = target`; `None` if numbers do not allow it.
+    pub(super) fn solve(&self, part: f64, target: Vec<f64>) -> Option<Vec<f64>> {
+        match self {
+            Self::Matrix(matrix) => {
+                let width = target.len();
+                let lower = Mat::from_fn(width, width, |i, j| {
+                    part * matrix[(i, j)] + (1.0 - part) * f64::from(u8::from(i == j))
+                });
+                Some(entries(&lower.llt(Side::Lower).ok()?.solve(column(&target))))
+            }
+            Self::Rows(rows) => {
+                let factor = rows.outer(&rows.values, part).partial_piv_lu();
+                let image = rows.values.transpose() * factor.solve(&rows.values * column(&target));
+                finite(target.iter().enumerate().map(|(j, x)| x - image[(j, 0)]).collect())
+            }
+        }
+    }
+
+    /// The inverse over some columns.
+    pub(super) fn inverse(&self, columns: &[usize]) -> Option<Inverse> {
+        match self {
+            Self::Matrix(matrix) => {
+                Some(Inverse::Matrix(submatrix(matrix, columns, columns).llt(Side::Lower).ok()?.inverse()))
+            }
+            Self::Rows(rows) => {
+                let values = selected(&rows.values, columns);
+                let kernel = rows.outer(&values, 1.0).partial_piv_lu().inverse();
+                let images = &kernel * &values;
+                let lost = |j: usize| kernels::dot(values.col_as_slice(j), images.col_as_slice(j));
+                let diagonal = finite((0..columns.len()).map(|j| 1.0 - lost(j)).collect())?;
+                Some(Inverse::Rows { values, kernel, diagonal })
+            }
+        }
+    }
+
+    /// What `new` columns gain beside those that are held, along which there is this slope.
+    pub(super) fn beside<'a>(
+        &'a self,
+        held: &[usize],
+        slope: &[f64],
+        new: &'a [usize],
+    ) -> Option<Beside<'a>> {
+        let kind = match self {
+            Self::Matrix(matrix) => {
+                let factor = submatrix(matrix, held, held).llt(Side::Lower).ok()?;
+                let images = factor.solve(submatrix(matrix, held, new));
+                Kind::Matrix { new, images, step: factor.solve(column(slope)) }
+            }
+            Self::Rows(rows) => {
+                let values = selected(&rows.values, held);
+                let outer = rows.outer(&values, 1.0);
+                let step = outer.partial_piv_lu().solve(values * column(slope));
+                Kind::Rows { outer, step }
+            }
+        };
+        Some(Beside { hessian: self, held: held.to_vec(), kind })
+    }
+}
+
+impl Beside<'_> {
+    /// Twice the gain of some of the new columns, which are not held, along which there is this slope; `None` if the held columns make
+    /// them up.
+    pub(super) fn gain(&self, own: &[usize], slope: &[f64]) -> Option<f64> {
+        let held = &self.held;
+        let (left, mut solved);
+        match (&self.kind, self.hessian) {
+            (Kind::Matrix { new, images, step }, Hessian::Matrix(matrix)) => {
+                let place = |a: usize| new.partition_point(|other| *other < own[a]);
+                let along = |a: usize, image: &dyn Fn(usize) -> f64| {
+                    (0..held.len()).map(|i| matrix[(held[i], own[a])] * image(i)).sum::<f64>()
+                };
+                let reduced = Mat::from_fn(own.len(), own.len(), |a, b| {
+                    matrix[(own[a], own[b])] - along(a, &|i| images[(i, place(b))])
+                });
+                left = Mat::from_fn(own.len(), 1, |a, _| slope[a] - along(a, &|i| step[(i, 0)]));
+                solved = reduced.llt(Side::Lower).ok()?.solve(&left);
+            }
+            (Kind::Rows { outer, step }, Hessian::Rows(rows)) => {
+                let values = selected(&rows.values, own);
+                let along = values.transpose() * step;
+                left = Mat::from_fn(own.len(), 1, |a, _| slope[a] - along[(a, 0)]);
+                let factor: PartialPivLu<f64> = (outer + &values * values.transpose()).partial_piv_lu();
+                solved = values.transpose() * factor.solve(&values * &left);
+                (0..own.len()).for_each(|a| solved[(a, 0)] = left[(a, 0)] - solved[(a, 0)]);
+            }
+            _ => unreachable!("both are made together"),
+        }
+        let gain = kernels::dot(left.col_as_slice(0), solved.col_as_slice(0));
+        Some(gain).filter(|gain| gain.is_finite())
+    }
+}
+
+impl Inverse {
+    /// Its product with a vector, while no coordinate has been removed.
+    pub(super) fn apply(&self, v: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Matrix(inverse) => entries(&(inverse * column(v))),
+            Self::Rows { values, kernel, .. } => {
+                let image = values.transpose() * (kernel * (values * column(v)));
+                v.iter().enumerate().map(|(j, v)| v - image[(j, 0)]).collect()
+            }
+        }
+    }
+
+    pub(super) fn diagonal(&self, k: usize) -> f64 {
+        match self {
+            Self::Matrix(inverse) => inverse[(k, k)],
+            Self::Rows { diagonal, .. } => diagonal[k],
+        }
+    }
+
+    pub(super) fn column(&self, k: usize) -> Vec<f64> {
+        match self {
+            Self::Matrix(inverse) => inverse.col_as_slice(k).to_vec(),
+            Self::Rows { values, kernel, diagonal } => {
+                let image = values.transpose() * (kernel * values.col(k).as_mat());
+                let mut column: Vec<f64> = (0..diagonal.len()).map(|i| -image[(i, 0)]).collect();
+                column[k] = diagonal[k];
+                column
+            }
+        }
+    }
+
+    /// What it holds between some coordinates.
+    pub(super) fn block(&self, own: &[usize]) -> Mat<f64> {
+        match self {
+            Self::Matrix(inverse) => submatrix(inverse, own, own),
+            Self::Rows { values, kernel, diagonal } => {
+                let values = selected(values, own);
+                let mut block = values.transpose() * (kernel * &values) * -1.0;
+                own.iter().enumerate().for_each(|(i, &k)| block[(i, i)] = diagonal[k]);
+                block
+            }
+        }
+    }
+
+    /// Does without a coordinate, given its column.
+    pub(super) fn remove(&mut self, k: usize, column: &[f64]) {
+        let pivot = column[k];
+        match self {
+            Self::Matrix(inverse) => {
+                if pivot > 0.0 {
+                    for (j, x) in column.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+                        kernels::add_scaled(-x / pivot, column, inverse.col_as_slice_mut(j));
+                    }
+                }
+                (0..column.len()).for_each(|i| (inverse[(i, k)], inverse[(k, i)]) = (0.0, 0.0));
+            }
+            Self::Rows { values, kernel, diagonal } => {
+                if pivot > 0.0 {
+                    diagonal.iter_mut().zip(column).for_each(|(d, x)| *d -= x * x / pivot);
+                    let image = entries(&(&*kernel * values.col(k).as_mat()));
+                    for (j, x) in image.iter().enumerate() {
+                        kernels::add_scaled(x / pivot, &image, kernel.col_as_slice_mut(j));
+                    }
+                }
+                diagonal[k] = 0.0;
+                values.col_as_slice_mut(k).fill(0.0);
+            }
+        }
+    }
+}
+
+fn column(v: &[f64]) -> MatRef<'_, f64> {
+    MatRef::from_column_major_slice(v, v.len(), 1)
+}
+
+fn entries(column: &Mat<f64>) -> Vec<f64> {
+    column.col_as_slice(0).to_vec()
+}
+
+fn submatrix(matrix: &Mat<f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
+    Mat::from_fn(rows.len(), columns.len(), |i, j| matrix[(rows[i], columns[j])])
+}
+
+fn selected(values: &Mat<f64>, columns: &[usize]) -> Mat<f64> {
+    Mat::from_fn(values.nrows(), columns.len(), |i, j| values[(i, columns[j])])
+}
+
+/// What a factorisation gave, unless it broke down.
+fn finite(numbers: Vec<f64>) -> Option<Vec<f64>> {
+    numbers.iter().all(|x| x.is_finite()).then_some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDTH: usize = 30;
+
+    /// Three instances and one free weight, which takes away what the first column has.
+    fn both_forms() -> [Hessian; 2] {
+        let values = Mat::from_fn(4, WIDTH, |i, j| match i {
+            3 => 0.3 * ((7 * j) as f64).sin(),
+            _ => ((i * 37 + j * 11) as f64).sin() + ((7 * j) as f64).sin(),
+        });
+        let signs = vec![1.0, 1.0, 1.0, -1.0];
+        let signed = Mat::from_fn(4, WIDTH, |i, j| signs[i] * values[(i, j)]);
+        let matrix = values.transpose() * signed + Mat::<f64>::identity(WIDTH, WIDTH);
+        [Hessian::Matrix(matrix), Hessian::Rows(Rows { values, signs })]
+    }
+
+    fn same(a: &[f64], b: &[f64]) {
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
+        assert!(a.len() == b.len() && a.iter().zip(b).all(near), "{a:?}\n{b:?}");
+    }
+
+    #[test]
+    fn rows_say_what_the_matrix_says() {
+        let [matrix, rows] = both_forms();
+        let v: Vec<f64> = (0..WIDTH).map(|j| 1.0 + (j as f64).cos()).collect();
+        same(&matrix.apply(&v), &rows.apply(&v));
+        for part in [1.0, 0.1] {
+            same(&matrix.solve(part, v.clone()).unwrap(), &rows.solve(part, v.clone()).unwrap());
+        }
+
+        let columns: Vec<usize> = (0..WIDTH).filter(|j| j % 3 != 1).collect();
+        let mut inverses = [&matrix, &rows].map(|hessian| hessian.inverse(&columns).unwrap());
+        let products = inverses.each_ref().map(|inverse| inverse.apply(&v[..columns.len()]));
+        same(&products[0], &products[1]);
+        for removed in [4, 0, 11] {
+            let [a, b] = &inverses;
+            for k in 0..columns.len() {
+                same(&a.column(k), &b.column(k));
+                same(&[a.diagonal(k)], &[b.diagonal(k)]);
+            }
+            let [a, b] = [a, b].map(|inverse| inverse.block(&[1, 5, 8]));
+            (0..3).for_each(|k| same(a.col_as_slice(k), b.col_as_slice(k)));
+            for inverse in &mut inverses {
+                let column = inverse.column(removed);
+                inverse.remove(removed, &column);
+            }
+            assert!(inverses.iter().all(|inverse| inverse.column(removed).iter().all(|x| *x == 0.0)));
+        }
+
+        let (held, new) = ([0, 3, 6, 9], [1, 2, 4, 20, 21]);
+        let beside = [&matrix, &rows].map(|hessian| hessian.beside(&held, &v[..4], &new).unwrap());
+        for own in [&[1][..], &[2, 20], &[1, 4, 21]] {
+            let [a, b] = [0, 1].map(|k| beside[k].gain(own, &v[7..7 + own.len()]).unwrap());
+            same(&[a], &[b]);
+        }
+    }
+}
