@@ -114,7 +114,7 @@ impl Thinning {
             let gone = stay.remove(cheapest);
             decrease -= costs[cheapest];
             let own = alone(gone);
-            left.iter_mut().for_each(|left| left.remove(&own));
+            left.iter_mut().for_each(|left| left.inverse.remove(&own, &mut left.minimum));
             units[gone].iter().for_each(|&k| holders[k] -= 1);
         }
         Thinned { stay, decrease: 0.5 * decrease }
@@ -210,18 +210,6 @@ impl Left {
         let Ok(factor) = inverse.block(own).llt(Side::Lower) else { return f64::INFINITY };
         let solved = factor.solve(&Mat::from_fn(own.len(), 1, |i, _| u[own[i]]));
         own.iter().enumerate().map(|(i, &k)| u[k] * solved[(i, 0)]).sum()
-    }
-
-    /// Does without these coordinates: their weights are 0 from now on.
-    fn remove(&mut self, own: &[usize]) {
-        for &k in own {
-            let (column, pivot) = (self.inverse.column(k), self.inverse.diagonal(k));
-            if pivot > 0.0 {
-                kernels::add_scaled(-self.minimum[k] / pivot, &column, &mut self.minimum);
-            }
-            self.inverse.remove(k, &column);
-            self.minimum[k] = 0.0;
-        }
     }
 }
 
