@@ -158,11 +158,14 @@ impl Curvature {
 /// Whether there are far fewer rows than columns: products with the columns then cost far less than with their matrix, and conjugate
 /// gradients need few, for no matrix of so many rows has more different curvatures.
 fn is_low(cache: &Cache) -> bool {
-    cache.len() > FEW_ROWS * cache.rows()
+    cache.rows() <= MOST_ROWS && cache.len() > EACH_ROW * cache.rows()
 }
 
 /// Columns for each row, from which on rows are few.
-const FEW_ROWS: usize = 4;
+const EACH_ROW: usize = 2;
+
+/// But with more rows than that, what is made of them to compare sets of columns would take longer than a matrix of columns.
+const MOST_ROWS: usize = 1 << 11;
 
 /// What products with the cached columns do not say of themselves.
 #[derive(Default)]

@@ -186,9 +186,10 @@ impl Thinning {
 
     /// The minimum over the coordinates of these units; `None` if H is not known, or numbers do not allow it.
     fn left(&self, units: &[Vec<usize>]) -> Option<Vec<Left>> {
+        let one_by_one = units.iter().all(|unit| unit.len() == self.outputs);
         let columns = self.columns(units);
         let one = |(output, hessian): (usize, &Hessian)| {
-            let inverse = hessian.inverse(&columns)?;
+            let inverse = hessian.inverse(&columns, one_by_one)?;
             let at = |j: usize| columns[j] * self.outputs + output;
             let slope: Vec<f64> = (0..columns.len()).map(|j| self.slope[at(j)]).collect();
             let step = inverse.apply(&slope);

@@ -39,6 +39,8 @@ pub(super) enum Inverse {
         values: Mat<f64>,
         /// K.
         kernel: Mat<f64>,
+        /// The diagonal of the inverse, if coordinates are removed one by one: it costs little to follow then, and much to find anew.
+        diagonal: Option<Vec<f64>>,
     },
 }
 
@@ -146,8 +148,8 @@ impl Hessian {
         }
     }
 
-    /// The inverse over some columns.
-    pub(super) fn inverse(&self, columns: &[usize]) -> Option<Inverse> {
+    /// The inverse over some columns, which will be removed one by one or not.
+    pub(super) fn inverse(&self, columns: &[usize], one_by_one: bool) -> Option<Inverse> {
         match self {
             Self::Matrix(matrix) => {
                 Some(Inverse::Matrix(submatrix(matrix, columns, columns).llt(Side::Lower).ok()?.inverse()))
@@ -156,7 +158,12 @@ impl Hessian {
                 let values = selected(&rows.values, columns);
                 let kernel = rows.outer(&values, 1.0).partial_piv_lu().inverse();
                 let sound = (0..kernel.ncols()).all(|j| kernel.col_as_slice(j).iter().all(|x| x.is_finite()));
-                sound.then_some(Inverse::Rows { values, kernel })
+                let images = one_by_one.then(|| &kernel * &values);
+                let diagonal = images.map(|images| {
+                    let taken = |j: usize| kernels::dot(values.col_as_slice(j), images.col_as_slice(j));
+                    (0..columns.len()).map(|j| 1.0 - taken(j)).collect()
+                });
+                sound.then_some(Inverse::Rows { values, kernel, diagonal })
             }
         }
     }
@@ -223,7 +230,7 @@ impl Inverse {
     pub(super) fn apply(&self, v: &[f64]) -> Vec<f64> {
         match self {
             Self::Matrix(inverse) => entries(&(inverse * column(v))),
-            Self::Rows { values, kernel } => {
+            Self::Rows { values, kernel, .. } => {
                 let image = values.transpose() * (kernel * (values * column(v)));
                 v.iter().enumerate().map(|(j, v)| v - image[(j, 0)]).collect()
             }
@@ -233,7 +240,8 @@ impl Inverse {
     pub(super) fn diagonal(&self, k: usize) -> f64 {
         match self {
             Self::Matrix(inverse) => inverse[(k, k)],
-            Self::Rows { values, kernel } => {
+            Self::Rows { diagonal: Some(diagonal), .. } => diagonal[k],
+            Self::Rows { values, kernel, .. } => {
                 let image = kernel * values.col(k).as_mat();
                 1.0 - kernels::dot(values.col_as_slice(k), image.col_as_slice(0))
             }
@@ -244,7 +252,7 @@ impl Inverse {
     pub(super) fn block(&self, own: &[usize]) -> Mat<f64> {
         match self {
             Self::Matrix(inverse) => submatrix(inverse, own, own),
-            Self::Rows { values, kernel } => {
+            Self::Rows { values, kernel, .. } => {
                 let values = selected(values, own);
                 let mut block = values.transpose() * (kernel * &values) * -1.0;
                 (0..own.len()).for_each(|i| block[(i, i)] += 1.0);
@@ -265,11 +273,17 @@ impl Inverse {
                     let solved = factor.solve(columns.transpose());
                     matmul(inverse, Accum::Add, &columns, &solved, -1.0, Par::Seq);
                 }
-                Self::Rows { values, kernel } => {
+                Self::Rows { values, kernel, diagonal } => {
                     let images = &*kernel * selected(values, own);
                     let along = values.transpose() * (&images * &parts);
                     kernels::add_scaled(1.0, along.col_as_slice(0), follows);
                     let solved = factor.solve(images.transpose());
+                    if let Some(diagonal) = diagonal {
+                        let (left, right) = (values.transpose() * &images, &solved * &*values);
+                        for (j, diagonal) in diagonal.iter_mut().enumerate() {
+                            *diagonal -= (0..own.len()).map(|i| left[(j, i)] * right[(i, j)]).sum::<f64>();
+                        }
+                    }
                     matmul(kernel, Accum::Add, &images, &solved, 1.0, Par::Seq);
                 }
             }
@@ -280,7 +294,10 @@ impl Inverse {
                 own.iter().for_each(|&k| inverse.col_as_slice_mut(k).fill(0.0));
                 (0..inverse.ncols()).for_each(|j| own.iter().for_each(|&k| inverse[(k, j)] = 0.0));
             }
-            Self::Rows { values, .. } => own.iter().for_each(|&k| values.col_as_slice_mut(k).fill(0.0)),
+            Self::Rows { values, diagonal, .. } => {
+                own.iter().for_each(|&k| values.col_as_slice_mut(k).fill(0.0));
+                diagonal.iter_mut().for_each(|diagonal| own.iter().for_each(|&k| diagonal[k] = 0.0));
+            }
         }
     }
 }
@@ -344,17 +361,21 @@ mod tests {
         }
 
         let columns: Vec<usize> = (0..WIDTH).filter(|j| j % 3 != 1).collect();
-        let mut inverses = [&matrix, &rows].map(|hessian| hessian.inverse(&columns).unwrap());
+        let inverse = |hessian: &Hessian, one_by_one| hessian.inverse(&columns, one_by_one).unwrap();
+        let mut inverses = [inverse(&matrix, false), inverse(&rows, false), inverse(&rows, true)];
         let products = inverses.each_ref().map(|inverse| inverse.apply(&v[..columns.len()]));
-        same(&products[0], &products[1]);
+        products[1..].iter().for_each(|product| same(&products[0], product));
         for removed in [&[4][..], &[0, 11], &[7]] {
             let stay = [1, 5, 8];
+            let diagonals = inverses.each_ref().map(|inverse| stay.map(|k| inverse.diagonal(k)));
             let blocks = inverses.each_ref().map(|inverse| inverse.block(&stay));
-            (0..3).for_each(|k| same(blocks[0].col_as_slice(k), blocks[1].col_as_slice(k)));
-            same(&stay.map(|k| inverses[0].diagonal(k)), &stay.map(|k| inverses[1].diagonal(k)));
-            let mut followed = [products[0].clone(), products[0].clone()];
+            let mut followed = [(); 3].map(|()| products[0].clone());
             inverses.iter_mut().zip(&mut followed).for_each(|(inverse, v)| inverse.remove(removed, v));
-            same(&followed[0], &followed[1]);
+            for form in 1..3 {
+                same(&diagonals[0], &diagonals[form]);
+                (0..3).for_each(|k| same(blocks[0].col_as_slice(k), blocks[form].col_as_slice(k)));
+                same(&followed[0], &followed[form]);
+            }
             assert!(removed.iter().all(|&k| followed[0][k] == 0.0));
         }
 
