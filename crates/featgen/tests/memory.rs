@@ -64,13 +64,39 @@ fn sparse() -> Sparse {
     Sparse::new(ROWS, COLUMNS as u64, ids, pointers, indices, Values::F64(values)).unwrap()
 }
 
-fn groups<'a>(inputs: Inputs<'a>) -> Box<dyn FeatureSpace + 'a> {
+fn groups<'a>(inputs: Inputs<'a>, size: u64) -> Box<dyn FeatureSpace + 'a> {
     let mut groups = Groups::over(&inputs).unwrap();
-    (0..COLUMNS as u64 / 5).for_each(|g| groups.push(&inputs, None, 5 * g..5 * g + 5).unwrap());
+    let count = inputs.dimension() / size;
+    (0..count).for_each(|g| groups.push(&inputs, None, size * g..size * g + size).unwrap());
     Box::new(GroupSpace::new(inputs, groups, GroupWeight::None).unwrap())
 }
 
-/// In each space, a run that is allowed as many bytes as it is found to hold is refused, for it may need more.
+/// A run that is allowed as many bytes as it is found to hold is refused, for it may need more.
+fn is_refused(name: &str, space: &mut dyn FeatureSpace, labels: &Labels, context: &Context) {
+    let machine = Machine::new().features(30).context(context);
+    let before = IN_USE.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let model = machine.fit(space, labels).unwrap();
+    let held = (MOST.load(Ordering::Relaxed) - before) as u64;
+    let bound = machine.context(&context.clone().memory(held));
+    let refused = bound.limit_memory(space, labels).is_err();
+    assert!(refused, "{name}: {held} bytes for {} features", model.count());
+}
+
+/// Groups so large that the solver's matrices take more than all else.
+fn wide_groups(context: &Context) {
+    let (rows, columns) = (1000, 3000);
+    let values = (0..columns).flat_map(|j| (0..rows).map(move |i| value(i, j, false) as f32)).collect();
+    let data = Dense::<f32, Vec<f32>>::new(values, rows, columns, Layout::ColumnMajor).unwrap();
+    let labels = Labels::from_text((0..rows).map(|i| {
+        let x = (0..columns).step_by(50).map(|j| value(i, j, false) - 0.5).sum::<f64>();
+        if x > 0.05 { "yes" } else { "no" }.to_owned()
+    }));
+    let mut space = groups(Inputs::over(&data).context(context), 50);
+    is_refused("wide groups", &mut *space, &labels, context);
+}
+
+/// In each space. One test, for all that runs at the same time is counted together.
 #[test]
 fn what_a_run_may_hold_is_no_less_than_what_it_holds() {
     let labels = Labels::from_text((0..ROWS).map(|i| {
@@ -86,20 +112,14 @@ fn what_a_run_may_hold_is_no_less_than_what_it_holds() {
         let spaces: [(&str, Box<dyn FeatureSpace + '_>); 6] = [
             ("linear", Box::new(LinearSpace::from(inputs))),
             ("scaled", Box::new(LinearSpace::from(inputs.scaled(&scale)))),
-            ("groups", groups(inputs)),
+            ("groups", groups(inputs, 5)),
             ("poly2", Box::new(PolySpace::new(inputs, 1.0, 1.0).unwrap())),
             ("products", Box::new(ProductSpace::new(inputs, 2).unwrap())),
             ("gaussian", Box::new(AdditiveSpace::gaussian(inputs, None).unwrap())),
         ];
         for (name, mut space) in spaces {
-            let machine = Machine::new().features(30).context(&context);
-            let before = IN_USE.load(Ordering::Relaxed);
-            MOST.store(before, Ordering::Relaxed);
-            let model = machine.fit(&*space, &labels).unwrap();
-            let held = (MOST.load(Ordering::Relaxed) - before) as u64;
-            let bound = machine.context(&context.clone().memory(held));
-            let refused = bound.limit_memory(&mut *space, &labels).is_err();
-            assert!(refused, "{name}, {storage}: {held} bytes for {} features", model.count());
+            is_refused(&format!("{name}, {storage}"), &mut *space, &labels, &context);
         }
     }
+    wide_groups(&context);
 }

@@ -343,7 +343,7 @@ impl<'a> Minimiser<'a> {
                 gradient[k] = pull - total / self.norms[*h] * self.x[k];
             }
         }
-        let direction = self.system(&live, total).solve(gradient, |width| width / 8 + 8);
+        let direction = self.system(&live, total).solve(gradient, true);
         let moved = self.quadratic.apply(&blocks.gather(&direction, width));
         let step = self.line_search(&live, total, &direction, &moved);
         if step == 0.0 {

@@ -193,7 +193,7 @@ impl<'a> Minimiser<'a> {
             }
             let units = whole.units.clone();
             let system = System { quadratic: self.model, live, units, share: whole.share };
-            let direction = system.solve(right, |_| 0);
+            let direction = system.solve(right, false);
             live = system.live;
             let all = live.len();
             live.retain(|unit| {
@@ -232,7 +232,7 @@ impl<'a> Minimiser<'a> {
 
     /// Goes along the damped direction, all the way or half, or a quarter, ..., until the model is low enough.
     fn search(&mut self, smooth: &Smooth) -> bool {
-        let direction = smooth.system(self.model, 1.0).solve(smooth.gradient.clone(), |_| 0);
+        let direction = smooth.system(self.model, 1.0).solve(smooth.gradient.clone(), false);
         (0..HALVINGS).any(|halvings| {
             let mut x = self.x.clone();
             kernels::add_scaled(0.5f64.powi(halvings), &direction, &mut x);

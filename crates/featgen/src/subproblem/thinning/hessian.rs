@@ -152,7 +152,11 @@ impl Hessian {
     pub(super) fn inverse(&self, columns: &[usize], one_by_one: bool) -> Option<Inverse> {
         match self {
             Self::Matrix(matrix) => {
-                Some(Inverse::Matrix(submatrix(matrix, columns, columns).llt(Side::Lower).ok()?.inverse()))
+                let factor = match columns.len() == matrix.ncols() {
+                    true => matrix.llt(Side::Lower),
+                    false => submatrix(matrix, columns, columns).llt(Side::Lower),
+                };
+                Some(Inverse::Matrix(factor.ok()?.inverse()))
             }
             Self::Rows(rows) => {
                 let values = selected(&rows.values, columns);
