@@ -175,6 +175,7 @@ class Recipe:
 
 SYNTH4096 = Recipe("synth4096", 4096, 4096)  # the paper's first experiment
 SYNTH65536 = Recipe("synth65536", 8192, 65536)
+GROUPS100 = Recipe("groups100", 100, 20_000, test_rows=2000, relevant=5, group_size=100)
 GROUPS2048 = Recipe("groups2048", 2048, 100_000, test_rows=2048, relevant=50, group_size=10)
 
 
@@ -326,6 +327,21 @@ def mean_over_seeds(bench: Bench, recipe: Recipe, runs: dict[str, list[str | flo
 
     columns = ("features", "accuracy", "relevant")
     return [Row(f"{who}, mean of seeds", **{column: mean(who, column) for column in columns}) for who in runs]
+
+
+def case_groups100(bench: Bench) -> dict:
+    """Far fewer instances than columns of a few groups, as with patients and genes: mostly solving."""
+    problem, size = synthetic(bench, GROUPS100, SEEDS[0]), GROUPS100.group_size
+    runs = {f"featgen, {k} groups": ["--features", k, "--loss", "logistic"] for k in (10, 20)}
+    path = {"min_ratio": 0.25, "intercept": True, "group_size": size}
+    double = problem.x.astype(np.float64)
+    fits = {
+        "adelie, binomial": peers.adelie_path(double, problem.y, "binomial", **path),
+        "adelie, gaussian": peers.adelie_path(double, problem.y, "gaussian", **path),
+    }
+    rows, _ = bench.compare(problem, runs, fits)
+    rows += mean_over_seeds(bench, GROUPS100, runs)
+    return {"title": "groups of 100, 100 x 20,000, 5 of 200 relevant", "unit": "groups", "rows": rows}
 
 
 def case_groups2048(bench: Bench) -> dict:
@@ -523,6 +539,7 @@ CASES: dict[str, Callable[[Bench], dict | None]] = {
     "curves": case_curves,
     "reading": case_reading,
     "products": case_products,
+    "groups100": case_groups100,
     "groups2048": case_groups2048,
     "synth65536": case_synth65536,
 }
