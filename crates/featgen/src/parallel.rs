@@ -35,10 +35,10 @@ pub(crate) fn beside(one: &(dyn Fn() + Sync), other: &mut (dyn FnMut() + Send)) 
 /// Calls `each` with the number of every chunk of so many values, and with the chunk.
 pub(crate) fn chunks_mut<T: Send>(values: &mut [T], size: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if values.len() <= size {
-        return match values.is_empty() {
-            true => (),
-            false => each(0, values),
-        };
+        if !values.is_empty() {
+            each(0, values);
+        }
+        return;
     }
     let chunks: Vec<Mutex<&mut [T]>> = values.chunks_mut(size).map(Mutex::new).collect();
     for_each(chunks.len(), &|k| each(k, &mut lock(&chunks[k])));

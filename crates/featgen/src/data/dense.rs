@@ -463,8 +463,13 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         }
         match self.layout {
             Layout::ColumnMajor => {
-                let one = |j: usize| go_on().map(|()| kernels::largest(self.column(j)));
-                Ok(parallel::reduce(self.columns, one, f64::max)?.unwrap_or(0.0))
+                let batch = self.batch();
+                let largest = |j: usize| kernels::largest(self.column(j));
+                let one = |k: usize| {
+                    go_on()?;
+                    Ok((k * batch..self.columns.min((k + 1) * batch)).map(largest).fold(0.0, f64::max))
+                };
+                Ok(parallel::reduce(self.columns.div_ceil(batch), one, f64::max)?.unwrap_or(0.0))
             }
             // Block after block, from the first row to the last: the data may be larger than memory.
             Layout::RowMajor => {

@@ -158,8 +158,12 @@ impl Curvature {
 /// Whether there are far fewer rows than columns: products with the columns then cost far less than with their matrix, and conjugate
 /// gradients need few, for no matrix of so many rows has more different curvatures.
 fn is_low(cache: &Cache) -> bool {
-    cache.rows() <= MOST_ROWS && cache.len() > EACH_ROW * cache.rows()
+    let (rows, columns) = (cache.rows(), cache.len());
+    rows <= MOST_ROWS && columns > LEAST_COLUMNS.max(EACH_ROW * rows)
 }
+
+/// Columns of which a matrix costs next to nothing. With it, an instance that counts twice and one that is there twice make the same steps.
+const LEAST_COLUMNS: usize = 256;
 
 /// Columns for each row, from which on rows are few.
 const EACH_ROW: usize = 2;

@@ -335,7 +335,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let mut normal =
             |n: usize| (0..n).map(|_| rng.sample::<f64, _>(StandardNormal)).collect::<Vec<f64>>();
-        let (rows, groups, size) = (7, 5, 12);
+        let (rows, groups, size) = (7, 5, 60);
         let mut cache = Cache::new(rows);
         let columns = (0..groups * size).map(|_| Operator::Column(Column::Dense(normal(rows)))).collect();
         cache.extend(columns);

@@ -125,11 +125,6 @@ impl Problem {
         Self::with(seed, 8..=40, 3..=30)
     }
 
-    /// The same with far fewer instances than features.
-    pub(crate) fn low(seed: u64) -> Self {
-        Self::with(seed, 4..=6, 30..=60)
-    }
-
     fn with(seed: u64, rows: RangeInclusive<usize>, features: RangeInclusive<usize>) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let pick = |k: u64, of: u64| (seed / k % of) as usize;
@@ -182,15 +177,23 @@ impl Problem {
 
     /// The same with all features of about one scale: without momentum, first-order steps take for ever otherwise.
     pub(crate) fn mild(seed: u64) -> Self {
-        let mut problem = Self::random(seed);
-        for column in &mut problem.columns {
+        Self::random(seed).of_one_scale()
+    }
+
+    /// The same with far fewer instances than features.
+    pub(crate) fn low(seed: u64) -> Self {
+        Self::with(seed, 6..=20, 400..=500).of_one_scale()
+    }
+
+    fn of_one_scale(mut self) -> Self {
+        for column in &mut self.columns {
             let largest = column.iter().fold(0f64, |most, x| most.max(x.abs()));
             if largest > 0.0 {
                 let power = largest.log2().ceil() as i32;
                 column.iter_mut().for_each(|x| *x *= 2f64.powi(-power));
             }
         }
-        problem
+        self
     }
 
     /// The same, but half of the instances contradict the others: no weights fit all, however large the cost.

@@ -68,6 +68,9 @@ impl ProductSpace<'_> {
     }
 }
 
+/// Columns that one thread compares one after the other.
+const TOGETHER: usize = 256;
+
 /// For each goal, the positions of the inputs that are at least as large in all its rows. `support` says at least in how many rows an
 /// input is not 0.
 pub(super) fn inputs_above(
@@ -85,9 +88,11 @@ pub(super) fn inputs_above(
         let values = entries(&columns.gather(&[position])[0]);
         Ok((0..goals.len()).filter(|&g| is_above(&values, &goals[g].entries)).collect())
     };
-    let found = parallel::try_map(columns.len(), of_which)?;
+    let some = |first: usize| (first..columns.len().min(first + TOGETHER)).map(of_which).collect();
+    let found: Vec<Vec<Vec<usize>>> =
+        parallel::try_map(columns.len().div_ceil(TOGETHER), |k| some(k * TOGETHER))?;
     let mut above = vec![Vec::new(); goals.len()];
-    for (position, goals) in (0..).zip(found) {
+    for (position, goals) in (0..).zip(found.into_iter().flatten()) {
         goals.into_iter().for_each(|g| above[g].push(position));
     }
     Ok(above)

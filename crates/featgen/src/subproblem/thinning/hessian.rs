@@ -10,7 +10,7 @@
 //! so that all that is ever factorised, or kept up to date, has a row and a column for each instance.
 
 use faer::linalg::matmul::matmul;
-use faer::linalg::solvers::{DenseSolveCore, PartialPivLu};
+use faer::linalg::solvers::DenseSolveCore;
 use faer::prelude::Solve;
 use faer::{Accum, Mat, MatRef, Par, Side};
 
@@ -45,20 +45,17 @@ pub(super) enum Inverse {
 }
 
 /// What columns gain beside some that are held, once these have followed.
-pub(super) struct Beside<'a> {
-    hessian: &'a Hessian,
-    held: Vec<usize>,
-    kind: Kind<'a>,
-}
-
-enum Kind<'a> {
+pub(super) enum Beside<'a> {
     Matrix {
+        matrix: &'a Mat<f64>,
+        held: &'a [usize],
         new: &'a [usize],
         /// What the held columns make of every new one, and of the slope along themselves.
         images: Mat<f64>,
         step: Mat<f64>,
     },
     Rows {
+        rows: &'a Rows,
         /// `S + R R'` over those that are held, and `K R` times the slope along them.
         outer: Mat<f64>,
         step: Mat<f64>,
@@ -175,24 +172,23 @@ impl Hessian {
     /// What `new` columns gain beside those that are held, along which there is this slope.
     pub(super) fn beside<'a>(
         &'a self,
-        held: &[usize],
+        held: &'a [usize],
         slope: &[f64],
         new: &'a [usize],
     ) -> Option<Beside<'a>> {
-        let kind = match self {
+        Some(match self {
             Self::Matrix(matrix) => {
                 let factor = submatrix(matrix, held, held).llt(Side::Lower).ok()?;
                 let images = factor.solve(submatrix(matrix, held, new));
-                Kind::Matrix { new, images, step: factor.solve(column(slope)) }
+                Beside::Matrix { matrix, held, new, images, step: factor.solve(column(slope)) }
             }
             Self::Rows(rows) => {
                 let values = selected(&rows.values, held);
                 let outer = rows.outer(&values, 1.0);
                 let step = outer.partial_piv_lu().solve(values * column(slope));
-                Kind::Rows { outer, step }
+                Beside::Rows { rows, outer, step }
             }
-        };
-        Some(Beside { hessian: self, held: held.to_vec(), kind })
+        })
     }
 }
 
@@ -200,10 +196,8 @@ impl Beside<'_> {
     /// Twice the gain of some of the new columns, which are not held, along which there is this slope; `None` if the held columns make
     /// them up.
     pub(super) fn gain(&self, own: &[usize], slope: &[f64]) -> Option<f64> {
-        let held = &self.held;
-        let (left, mut solved);
-        match (&self.kind, self.hessian) {
-            (Kind::Matrix { new, images, step }, Hessian::Matrix(matrix)) => {
+        let (left, solved) = match self {
+            Self::Matrix { matrix, held, new, images, step } => {
                 let place = |a: usize| new.partition_point(|other| *other < own[a]);
                 let along = |a: usize, image: &dyn Fn(usize) -> f64| {
                     (0..held.len()).map(|i| matrix[(held[i], own[a])] * image(i)).sum::<f64>()
@@ -211,19 +205,18 @@ impl Beside<'_> {
                 let reduced = Mat::from_fn(own.len(), own.len(), |a, b| {
                     matrix[(own[a], own[b])] - along(a, &|i| images[(i, place(b))])
                 });
-                left = Mat::from_fn(own.len(), 1, |a, _| slope[a] - along(a, &|i| step[(i, 0)]));
-                solved = reduced.llt(Side::Lower).ok()?.solve(&left);
+                let left = Mat::from_fn(own.len(), 1, |a, _| slope[a] - along(a, &|i| step[(i, 0)]));
+                let solved = reduced.llt(Side::Lower).ok()?.solve(&left);
+                (left, solved)
             }
-            (Kind::Rows { outer, step }, Hessian::Rows(rows)) => {
+            Self::Rows { rows, outer, step } => {
                 let values = selected(&rows.values, own);
-                let along = values.transpose() * step;
-                left = Mat::from_fn(own.len(), 1, |a, _| slope[a] - along[(a, 0)]);
-                let factor: PartialPivLu<f64> = (outer + &values * values.transpose()).partial_piv_lu();
-                solved = values.transpose() * factor.solve(&values * &left);
-                (0..own.len()).for_each(|a| solved[(a, 0)] = left[(a, 0)] - solved[(a, 0)]);
+                let left = column(slope) - values.transpose() * step;
+                let factor = (outer + &values * values.transpose()).partial_piv_lu();
+                let solved = &left - values.transpose() * factor.solve(&values * &left);
+                (left, solved)
             }
-            _ => unreachable!("both are made together"),
-        }
+        };
         let gain = kernels::dot(left.col_as_slice(0), solved.col_as_slice(0));
         Some(gain).filter(|gain| gain.is_finite())
     }
