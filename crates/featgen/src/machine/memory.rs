@@ -30,7 +30,7 @@ impl Machine {
         let per_block = if by_gradients { VECTORS_PER_BLOCK } else { 0 };
         let vectors = per_block.saturating_mul(blocks as u64).saturating_add(VECTORS);
         let vectors = vectors.saturating_mul(8 * (outputs * space.data().rows()) as u64);
-        let matrices = plan.matrices(footprint.width).saturating_mul(outputs as u64);
+        let matrices = hessian(footprint.width).saturating_mul(outputs as u64);
         let copied = match subproblem::is(&self.solver, |solver| solver.copies_columns) {
             true => footprint.width.saturating_mul(16 * space.data().rows() as u64),
             false => 0,
@@ -64,14 +64,6 @@ impl Machine {
 }
 
 impl Plan {
-    /// Bytes of matrices with a row and a column for each cached column: what Newton steps are taken with, and its factor; in exchange,
-    /// beside these, a copy and its inverse.
-    fn matrices(&self, width: u64) -> u64 {
-        let wide = width.min(subproblem::WIDEST as u64);
-        let matrices = if self.select == Select::Best { 4 } else { 2 };
-        matrices * 8 * wide * wide
-    }
-
     /// What the run asks of its space, and the most blocks that it may have.
     fn demand(&self, outputs: usize, threads: usize) -> (Demand, usize) {
         let wanted = self.features;
@@ -90,6 +82,13 @@ impl Plan {
         };
         (Demand { held, measured, outputs, threads }, blocks)
     }
+}
+
+/// The matrix that Newton steps are taken with, and its factor. Exchange holds a copy, its factor and its inverse in place of the latter,
+/// but only over the features that it compares, of which there are half as many.
+fn hessian(width: u64) -> u64 {
+    let wide = width.min(subproblem::WIDEST as u64);
+    2 * 8 * wide * wide
 }
 
 fn power_of_two(exponent: usize) -> usize {
