@@ -274,7 +274,7 @@ impl<'a> Inputs<'a> {
         }
         let bad = |position: usize| self.columns.see(position, |column| !column.largest().is_finite());
         let check = |position: usize| if bad(position) { Err(self.explain(position)) } else { Ok(()) };
-        parallel::reduce(self.columns.len(), check, |(), ()| ()).map(|_| largest)
+        Err(parallel::reduce(self.columns.len(), check, |(), ()| ()).expect_err("a column holds it"))
     }
 
     /// The largest absolute value as columns are weighed.

@@ -98,9 +98,9 @@ impl Curvature {
     }
 
     /// The weights of rows where these are far fewer than columns.
-    pub(super) fn few_rows(&self) -> Option<&[f64]> {
+    pub(super) fn few_rows(&self, cache: &Cache) -> Option<&[f64]> {
         match self {
-            Self::Wide(wide) if wide.few_rows => Some(&wide.weights),
+            Self::Wide(wide) if is_low(cache) => Some(&wide.weights),
             Self::Matrix(_) | Self::Implicit(_) | Self::Wide(_) => None,
         }
     }
@@ -174,7 +174,6 @@ const MOST_ROWS: usize = 1 << 11;
 /// What products with the cached columns do not say of themselves.
 #[derive(Default)]
 pub(super) struct Wide {
-    few_rows: bool,
     weights: Vec<f64>,
     sums: Vec<f64>,
     diagonal: Vec<f64>,
@@ -189,7 +188,6 @@ impl Wide {
         }
         (self.sums, self.diagonal) = (cache.transpose(h), cache.square_sums(h));
         self.weights = h.to_vec();
-        self.few_rows = is_low(cache);
     }
 
     fn apply(&self, cache: &Cache, w: &[f64]) -> Vec<f64> {

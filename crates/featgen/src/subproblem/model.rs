@@ -110,7 +110,7 @@ impl Quadratic<'_> {
 
     /// Where an output has fewer rows than columns: the weights of rows, and what the free weights take away.
     pub(super) fn rows_of(&self, output: usize) -> Option<(&[f64], &[Taken])> {
-        let rows = self.curvature[output].few_rows()?;
+        let rows = self.curvature[output].few_rows(self.cache)?;
         Some((rows, &self.eliminated[output].rows))
     }
 
