@@ -42,6 +42,7 @@ pub mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod kernels;
+mod linalg;
 pub mod machine;
 pub mod model;
 pub mod objective;

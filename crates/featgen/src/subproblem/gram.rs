@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
-
 use super::cache::Cache;
 use super::row_view::RowView;
+use crate::linalg::{self, View};
 use crate::parallel;
 use crate::{kernels, ordered};
 
@@ -241,16 +239,16 @@ impl Gram {
             for ((row, weighted), &(_, weight)) in packed.zip(rows) {
                 kernels::weigh(weight, &row[first..], weighted, sums);
             }
-            let left = MatRef::from_row_major_slice(&self.packed, rows.len(), last);
-            let right = MatRef::from_row_major_slice(&self.weighted, rows.len(), wide);
+            let left = View::by_rows(&self.packed, rows.len(), last);
+            let right = View::by_rows(&self.weighted, rows.len(), wide);
             let entries = &mut self.entries[first * width..last * width];
             parallel::chunks_mut(entries, TILE * width, &|t, out| {
                 let count = out.len() / width;
                 // The upper triangle: rows up to the tile's last column.
                 let high = first + t * TILE + count;
-                let (left, right) = (left.subcols(0, high), right.subcols(t * TILE, count));
-                let out = MatMut::from_column_major_slice_mut(out, width, count).subrows_mut(0, high);
-                matmul(out, Accum::Add, left.transpose(), right, 1.0, Par::Seq);
+                let left = left.part(0..rows.len(), 0..high).transposed();
+                let right = right.part(0..rows.len(), t * TILE..t * TILE + count);
+                linalg::add_product(1.0, left, right, out, width);
             });
         }
     }

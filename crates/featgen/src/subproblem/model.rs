@@ -10,8 +10,6 @@
 
 use std::ops::Range;
 
-use faer::{MatRef, Side};
-
 use super::curvature::Curvature;
 use super::eliminate::{Eliminated, Taken};
 use super::newton::Regulariser;
@@ -19,6 +17,7 @@ use super::precondition::Run;
 use super::system::{self, System};
 use super::{Blocks, Cache, norm};
 use crate::kernels;
+use crate::linalg::{Matrix, Tridiagonal};
 
 /// The quadratic: gradient and curvature at `omega`, with the free weights eliminated.
 pub(super) struct Quadratic<'a> {
@@ -67,8 +66,8 @@ struct Minimiser<'a> {
 
 /// The curvature of one block, in the form in which the block alone can be minimised.
 enum Shape {
-    /// Its eigenvalues and, one after the other, eigenvectors: minimised exactly.
-    Spectrum(Vec<f64>, Vec<f64>),
+    /// All of it: minimised exactly.
+    Exact(Tridiagonal),
     /// For wide blocks an upper bound: minimised with the bound in place of the curvature.
     Bound(f64),
 }
@@ -79,8 +78,8 @@ type Live = (usize, Range<usize>);
 /// Rounds that a minimiser may take.
 const ROUNDS: usize = 30;
 
-/// Blocks up to this width are decomposed.
-const WIDEST_SPECTRUM: usize = 128;
+/// Blocks up to this width are minimised exactly.
+const WIDEST_EXACT: usize = 128;
 
 impl Quadratic<'_> {
     /// `H w`.
@@ -198,14 +197,13 @@ impl Quadratic<'_> {
             return Shape::Bound(trace.max(f64::MIN_POSITIVE));
         }
         let width = range.len();
-        if width <= WIDEST_SPECTRUM {
-            let curvature: Vec<f64> = range.clone().flat_map(|k| range.clone().map(self.row(k))).collect();
-            let curvature = MatRef::from_column_major_slice(&curvature, width, width);
-            if let Ok(eigen) = curvature.self_adjoint_eigen(Side::Lower) {
-                let values = (0..width).map(|k| eigen.S()[k].max(0.0)).collect();
-                let vectors = (0..width).flat_map(|c| (0..width).map(move |r| (r, c)));
-                return Shape::Spectrum(values, vectors.map(|(r, c)| eigen.U()[(r, c)]).collect());
+        if width <= WIDEST_EXACT {
+            let mut curvature = Matrix::zeros(width, width);
+            for (j, k) in range.clone().enumerate() {
+                let row = self.row(k);
+                curvature.column_mut(j).iter_mut().zip(range.clone()).for_each(|(entry, l)| *entry = row(l));
             }
+            return Shape::Exact(Tridiagonal::new(curvature));
         }
         let row = |k: usize| -> f64 { range.clone().map(self.row(k)).map(f64::abs).sum() };
         Shape::Bound(range.clone().map(row).fold(0.0, f64::max).min(trace).max(f64::MIN_POSITIVE))
@@ -230,47 +228,41 @@ impl Shape {
                 let factor = if length > 0.0 { target / length } else { 0.0 };
                 u.into_iter().map(|u| factor * u).collect()
             }
-            Self::Spectrum(values, vectors) => {
-                // In the eigenbasis, with g = r + A x, the minimiser is g / (value + 1 + rest / length).
-                let basis = || vectors.chunks_exact(x.len());
-                let g: Vec<f64> = basis()
-                    .zip(values)
-                    .map(|(q, value)| kernels::dot(q, r) + value * kernels::dot(q, x))
-                    .collect();
-                let length = secular_root(&g, values, rest);
-                let mut u = vec![0.0; x.len()];
-                if length > 0.0 {
-                    for ((q, value), g) in basis().zip(values).zip(&g) {
-                        kernels::add_scaled(g * length / ((value + 1.0) * length + rest), q, &mut u);
-                    }
-                }
+            Self::Exact(form) => {
+                // With g = r + A x, the minimiser solves (A + 1 + rest / length) u = g for its own length. As A is Q T Q', so does Q' u
+                // with T and Q' g.
+                let (mut g, mut x) = (r.to_vec(), x.to_vec());
+                form.rotate(&mut g);
+                form.rotate(&mut x);
+                kernels::add_scaled(1.0, &form.apply(&x), &mut g);
+                let length = secular_root(form, &g, rest);
+                g.iter_mut().for_each(|g| *g *= length);
+                let mut u = if length > 0.0 { form.solve(length, length + rest, &g) } else { g };
+                form.rotate_back(&mut u);
                 u
             }
         }
     }
 }
 
-/// The length at which `sum g^2 / ((value + 1) length + rest)^2 = 1`; 0 if the block stays at zero.
+/// The length at which `y = ((T + 1) length + rest)^-1 g` has a norm of 1; 0 if the block stays at zero.
 ///
-/// One over the square root of the sum is nearly linear in the length, and concave: Newton's method on it, from the
-/// left, rises to the root without overshooting.
-fn secular_root(g: &[f64], values: &[f64], rest: f64) -> f64 {
+/// One over that norm is nearly linear in the length, and concave: Newton's method on it, from the left, rises to the root without
+/// overshooting.
+fn secular_root(form: &Tridiagonal, g: &[f64], rest: f64) -> f64 {
     let size = norm(g);
     if size <= rest {
         return 0.0;
     }
-    // The root lies between what the largest and the smallest curvature alone would give.
-    let largest = values.iter().fold(0.0, |a: f64, &b| a.max(b));
-    let mut length = (size - rest) / (largest + 1.0);
+    // The root is not before what a curvature that is nowhere smaller would give.
+    let mut length = (size - rest) / (form.largest() + 1.0);
     for _ in 0..50 {
-        let (mut sum, mut slope) = (0.0, 0.0);
-        for (g, value) in g.iter().zip(values) {
-            let below = (value + 1.0) * length + rest;
-            let part = (g / below) * (g / below);
-            sum += part;
-            slope += part * (value + 1.0) / below;
-        }
-        let step = (sum.sqrt() - 1.0) * sum / slope;
+        let y = form.solve(length, length + rest, g);
+        let mut image = form.apply(&y);
+        kernels::add_scaled(1.0, &y, &mut image);
+        let square = kernels::dot(&y, &y);
+        let slope = kernels::dot(&image, &form.solve(length, length + rest, &y));
+        let step = (square.sqrt() - 1.0) * square / slope;
         length += step;
         if step <= 1e-13 * length {
             break;

@@ -5,12 +5,10 @@
 
 use std::ops::Range;
 
-use faer::linalg::solvers::Solve;
-use faer::{Mat, Side};
-
 use super::model::Quadratic;
 use super::precondition::Preconditioner;
 use crate::kernels;
+use crate::linalg::{Cholesky, Matrix};
 
 /// The system on blocks that are not zero; all others stay where they are.
 pub(super) struct System<'a> {
@@ -121,7 +119,7 @@ impl System<'_> {
         let parts = self.live.iter().enumerate();
         let at: Vec<(usize, usize)> =
             parts.flat_map(|(h, block)| block.range.clone().map(move |k| (h, k))).collect();
-        let mut matrix = Mat::zeros(at.len(), at.len());
+        let mut matrix = Matrix::zeros(at.len(), at.len());
         for (j, &(h, l)) in at.iter().enumerate() {
             let curvature = self.quadratic.row(l);
             // Only the lower triangle is read.
@@ -136,11 +134,10 @@ impl System<'_> {
         // In parts of each entry, not of all: columns may be of very different sizes.
         let more = 1.0 + 1e-15 * at.len() as f64;
         (0..at.len()).for_each(|i| matrix[(i, i)] *= more);
-        let factor = matrix.llt(Side::Lower).ok()?;
-        let mut solution = Mat::from_fn(at.len(), 1, |i, _| r[at[i].1]);
-        factor.solve_in_place(&mut solution);
+        let mut solution: Vec<f64> = at.iter().map(|(_, k)| r[*k]).collect();
+        Cholesky::new(matrix)?.solve(&mut solution);
         let mut d = vec![0.0; r.len()];
-        at.iter().enumerate().for_each(|(i, (_, k))| d[*k] = solution[(i, 0)]);
+        at.iter().zip(solution).for_each(|((_, k), x)| d[*k] = x);
         Some(d)
     }
 }

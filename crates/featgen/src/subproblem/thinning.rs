@@ -7,11 +7,9 @@
 
 mod hessian;
 
-use faer::prelude::Solve;
-use faer::{Mat, Side};
-
 use super::model::Quadratic;
 use crate::kernels;
+use crate::linalg::Cholesky;
 use hessian::{Hessian, Inverse};
 
 /// The model, for any of the units of coordinates that it was made for.
@@ -208,9 +206,10 @@ impl Left {
             let pivot = inverse.diagonal(k);
             return if pivot > 0.0 { u[k] * u[k] / pivot } else { 0.0 };
         }
-        let Ok(factor) = inverse.block(own).llt(Side::Lower) else { return f64::INFINITY };
-        let solved = factor.solve(&Mat::from_fn(own.len(), 1, |i, _| u[own[i]]));
-        own.iter().enumerate().map(|(i, &k)| u[k] * solved[(i, 0)]).sum()
+        let Some(factor) = Cholesky::new(inverse.block(own)) else { return f64::INFINITY };
+        let mut solved: Vec<f64> = own.iter().map(|&k| u[k]).collect();
+        factor.solve(&mut solved);
+        own.iter().zip(solved).map(|(&k, solved)| u[k] * solved).sum()
     }
 }
 

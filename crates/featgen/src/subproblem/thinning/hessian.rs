@@ -9,36 +9,32 @@
 //!
 //! so that all that is ever factorised, or kept up to date, has a row and a column for each instance.
 
-use faer::linalg::matmul::matmul;
-use faer::linalg::solvers::DenseSolveCore;
-use faer::prelude::Solve;
-use faer::{Accum, Mat, MatRef, Par, Side};
-
 use crate::kernels;
+use crate::linalg::{Cholesky, Matrix, product};
 use crate::subproblem::model::Quadratic;
 
 /// `I + H`.
 pub(super) enum Hessian {
-    Matrix(Mat<f64>),
+    Matrix(Matrix),
     Rows(Rows),
 }
 
 /// What `I + H` is made of.
 pub(super) struct Rows {
     /// R, a row for each instance and for each free weight.
-    values: Mat<f64>,
-    /// The diagonal of S.
-    signs: Vec<f64>,
+    values: Matrix,
+    /// How many of its rows are instances: there S is 1.
+    instances: usize,
 }
 
 /// The inverse of `I + H` over some columns, of which some may have been removed since.
 pub(super) enum Inverse {
-    Matrix(Mat<f64>),
+    Matrix(Matrix),
     Rows {
         /// R, with 0 for columns that were removed.
-        values: Mat<f64>,
+        values: Matrix,
         /// K.
-        kernel: Mat<f64>,
+        kernel: Matrix,
         /// The diagonal of the inverse, if coordinates are removed one by one: it costs little to follow then, and much to find anew.
         diagonal: Option<Vec<f64>>,
     },
@@ -47,18 +43,18 @@ pub(super) enum Inverse {
 /// What columns gain beside some that are held, once these have followed.
 pub(super) enum Beside<'a> {
     Matrix {
-        matrix: &'a Mat<f64>,
+        matrix: &'a Matrix,
         held: &'a [usize],
         new: &'a [usize],
-        /// What the held columns make of every new one, and of the slope along themselves.
-        images: Mat<f64>,
-        step: Mat<f64>,
+        /// What the held columns make of every new one, a row each, and of the slope along themselves.
+        images: Matrix,
+        step: Vec<f64>,
     },
     Rows {
         rows: &'a Rows,
         /// `S + R R'` over those that are held, and `K R` times the slope along them.
-        outer: Mat<f64>,
-        step: Mat<f64>,
+        outer: Matrix,
+        step: Vec<f64>,
     },
 }
 
@@ -72,11 +68,11 @@ pub(super) fn of_outputs(model: &Quadratic<'_>) -> Option<Vec<Hessian>> {
     (0..outputs).map(|output| form(model, output)).collect()
 }
 
-fn matrix(model: &Quadratic<'_>, output: usize) -> Mat<f64> {
+fn matrix(model: &Quadratic<'_>, output: usize) -> Matrix {
     let outputs = model.blocks.outputs();
     let width = model.blocks.columns.len() / outputs;
     let at = |j: usize| j * outputs + output;
-    let mut matrix = Mat::zeros(width, width);
+    let mut matrix = Matrix::zeros(width, width);
     for j in 0..width {
         let row = model.row(at(j));
         (0..width).for_each(|i| matrix[(i, j)] = row(at(i)) + f64::from(u8::from(i == j)));
@@ -91,7 +87,6 @@ impl Rows {
         let weighted: Vec<(u32, f64)> = (0..).zip(rows.iter().copied()).filter(|(_, h)| *h > 0.0).collect();
         let mut packed = vec![0.0; weighted.len() * cached];
         model.cache.pack(&weighted, cached, &mut packed);
-        let signs = weighted.iter().map(|_| 1.0).chain(taken.iter().map(|_| -1.0)).collect::<Vec<f64>>();
         let value = |i: usize, j: usize| {
             let k = j * outputs + output;
             let (column, scale) = (model.blocks.columns[k] as usize, model.blocks.scales[k]);
@@ -101,15 +96,27 @@ impl Rows {
                     None => taken[i - weighted.len()].1.sqrt() * taken[i - weighted.len()].0[column],
                 }
         };
-        let values = Mat::from_fn(signs.len(), model.blocks.columns.len() / outputs, value);
-        Some(Self { values, signs })
+        let rows = weighted.len() + taken.len();
+        let values = Matrix::from_fn(rows, model.blocks.columns.len() / outputs, value);
+        Some(Self { values, instances: weighted.len() })
+    }
+
+    /// The diagonal of S.
+    fn sign(&self, row: usize) -> f64 {
+        if row < self.instances { 1.0 } else { -1.0 }
     }
 
     /// `part^-1 S + R R'` over some columns, given their part of R.
-    fn outer(&self, values: &Mat<f64>, part: f64) -> Mat<f64> {
-        let mut outer = values * values.transpose();
-        self.signs.iter().enumerate().for_each(|(i, sign)| outer[(i, i)] += sign / part);
+    fn outer(&self, values: &Matrix, part: f64) -> Matrix {
+        let mut outer = product(values.view(), values.transposed());
+        (0..outer.columns()).for_each(|i| outer[(i, i)] += self.sign(i) / part);
         outer
+    }
+
+    /// The factor of such a matrix. Its last rows are minus what would be positive definite: the free weights take away no more than
+    /// there is.
+    fn factor(&self, outer: Matrix) -> Option<Cholesky> {
+        Cholesky::signed(outer, self.instances)
     }
 }
 
@@ -117,54 +124,49 @@ impl Hessian {
     /// A times a vector.
     pub(super) fn apply(&self, w: &[f64]) -> Vec<f64> {
         match self {
-            Self::Matrix(matrix) => entries(&(matrix * column(w))),
+            Self::Matrix(matrix) => matrix.apply(w),
             Self::Rows(rows) => {
-                let mut f = &rows.values * column(w);
-                rows.signs.iter().enumerate().for_each(|(i, sign)| f[(i, 0)] *= sign);
-                let image = rows.values.transpose() * f;
-                w.iter().enumerate().map(|(j, w)| w + image[(j, 0)]).collect()
+                let mut f = rows.values.apply(w);
+                f.iter_mut().enumerate().for_each(|(i, f)| *f *= rows.sign(i));
+                w.iter().zip(rows.values.transpose_apply(&f)).map(|(w, image)| w + image).collect()
             }
         }
     }
 
     /// The solution of `(I + part H) u = target`; `None` if numbers do not allow it.
-    pub(super) fn solve(&self, part: f64, target: Vec<f64>) -> Option<Vec<f64>> {
+    pub(super) fn solve(&self, part: f64, mut target: Vec<f64>) -> Option<Vec<f64>> {
         match self {
             Self::Matrix(matrix) => {
                 let width = target.len();
-                let lower = Mat::from_fn(width, width, |i, j| {
+                let matrix = Matrix::from_fn(width, width, |i, j| {
                     part * matrix[(i, j)] + (1.0 - part) * f64::from(u8::from(i == j))
                 });
-                Some(entries(&lower.llt(Side::Lower).ok()?.solve(column(&target))))
+                Cholesky::new(matrix)?.solve(&mut target);
             }
             Self::Rows(rows) => {
-                let factor = rows.outer(&rows.values, part).partial_piv_lu();
-                let image = rows.values.transpose() * factor.solve(&rows.values * column(&target));
-                finite(target.iter().enumerate().map(|(j, x)| x - image[(j, 0)]).collect())
+                let mut f = rows.values.apply(&target);
+                rows.factor(rows.outer(&rows.values, part))?.solve(&mut f);
+                kernels::add_scaled(-1.0, &rows.values.transpose_apply(&f), &mut target);
             }
         }
+        finite(target)
     }
 
     /// The inverse over some columns, which will be removed one by one or not.
     pub(super) fn inverse(&self, columns: &[usize], one_by_one: bool) -> Option<Inverse> {
         match self {
             Self::Matrix(matrix) => {
-                let factor = match columns.len() == matrix.ncols() {
-                    true => matrix.llt(Side::Lower),
-                    false => submatrix(matrix, columns, columns).llt(Side::Lower),
-                };
-                Some(Inverse::Matrix(factor.ok()?.inverse()))
+                Some(Inverse::Matrix(Cholesky::new(matrix.crossing(columns, columns))?.inverse()))
             }
             Self::Rows(rows) => {
-                let values = selected(&rows.values, columns);
-                let kernel = rows.outer(&values, 1.0).partial_piv_lu().inverse();
-                let sound = (0..kernel.ncols()).all(|j| kernel.col_as_slice(j).iter().all(|x| x.is_finite()));
-                let images = one_by_one.then(|| &kernel * &values);
+                let values = rows.values.select(columns);
+                let kernel = rows.factor(rows.outer(&values, 1.0))?.inverse();
+                let images = one_by_one.then(|| product(kernel.view(), values.view()));
                 let diagonal = images.map(|images| {
-                    let taken = |j: usize| kernels::dot(values.col_as_slice(j), images.col_as_slice(j));
+                    let taken = |j: usize| kernels::dot(values.column(j), images.column(j));
                     (0..columns.len()).map(|j| 1.0 - taken(j)).collect()
                 });
-                sound.then_some(Inverse::Rows { values, kernel, diagonal })
+                Some(Inverse::Rows { values, kernel, diagonal })
             }
         }
     }
@@ -178,14 +180,17 @@ impl Hessian {
     ) -> Option<Beside<'a>> {
         Some(match self {
             Self::Matrix(matrix) => {
-                let factor = submatrix(matrix, held, held).llt(Side::Lower).ok()?;
-                let images = factor.solve(submatrix(matrix, held, new));
-                Beside::Matrix { matrix, held, new, images, step: factor.solve(column(slope)) }
+                let factor = Cholesky::new(matrix.crossing(held, held))?;
+                let images = factor.solve_rows(matrix.crossing(new, held));
+                let mut step = slope.to_vec();
+                factor.solve(&mut step);
+                Beside::Matrix { matrix, held, new, images, step }
             }
             Self::Rows(rows) => {
-                let values = selected(&rows.values, held);
+                let values = rows.values.select(held);
                 let outer = rows.outer(&values, 1.0);
-                let step = outer.partial_piv_lu().solve(values * column(slope));
+                let mut step = values.apply(slope);
+                rows.factor(outer.clone())?.solve(&mut step);
                 Beside::Rows { rows, outer, step }
             }
         })
@@ -202,22 +207,28 @@ impl Beside<'_> {
                 let along = |a: usize, image: &dyn Fn(usize) -> f64| {
                     (0..held.len()).map(|i| matrix[(held[i], own[a])] * image(i)).sum::<f64>()
                 };
-                let reduced = Mat::from_fn(own.len(), own.len(), |a, b| {
-                    matrix[(own[a], own[b])] - along(a, &|i| images[(i, place(b))])
+                let reduced = Matrix::from_fn(own.len(), own.len(), |a, b| {
+                    matrix[(own[a], own[b])] - along(a, &|i| images[(place(b), i)])
                 });
-                let left = Mat::from_fn(own.len(), 1, |a, _| slope[a] - along(a, &|i| step[(i, 0)]));
-                let solved = reduced.llt(Side::Lower).ok()?.solve(&left);
+                let left: Vec<f64> = (0..own.len()).map(|a| slope[a] - along(a, &|i| step[i])).collect();
+                let mut solved = left.clone();
+                Cholesky::new(reduced)?.solve(&mut solved);
                 (left, solved)
             }
             Self::Rows { rows, outer, step } => {
-                let values = selected(&rows.values, own);
-                let left = column(slope) - values.transpose() * step;
-                let factor = (outer + &values * values.transpose()).partial_piv_lu();
-                let solved = &left - values.transpose() * factor.solve(&values * &left);
+                let values = rows.values.select(own);
+                let mut left = slope.to_vec();
+                kernels::add_scaled(-1.0, &values.transpose_apply(step), &mut left);
+                let mut outer = outer.clone();
+                outer.add_product(1.0, values.view(), values.transposed());
+                let mut f = values.apply(&left);
+                rows.factor(outer)?.solve(&mut f);
+                let mut solved = left.clone();
+                kernels::add_scaled(-1.0, &values.transpose_apply(&f), &mut solved);
                 (left, solved)
             }
         };
-        let gain = kernels::dot(left.col_as_slice(0), solved.col_as_slice(0));
+        let gain = kernels::dot(&left, &solved);
         Some(gain).filter(|gain| gain.is_finite())
     }
 }
@@ -226,10 +237,10 @@ impl Inverse {
     /// Its product with a vector, while no coordinate has been removed.
     pub(super) fn apply(&self, v: &[f64]) -> Vec<f64> {
         match self {
-            Self::Matrix(inverse) => entries(&(inverse * column(v))),
+            Self::Matrix(inverse) => inverse.apply(v),
             Self::Rows { values, kernel, .. } => {
-                let image = values.transpose() * (kernel * (values * column(v)));
-                v.iter().enumerate().map(|(j, v)| v - image[(j, 0)]).collect()
+                let image = values.transpose_apply(&kernel.apply(&values.apply(v)));
+                v.iter().zip(image).map(|(v, image)| v - image).collect()
             }
         }
     }
@@ -239,20 +250,20 @@ impl Inverse {
             Self::Matrix(inverse) => inverse[(k, k)],
             Self::Rows { diagonal: Some(diagonal), .. } => diagonal[k],
             Self::Rows { values, kernel, .. } => {
-                let image = kernel * values.col(k).as_mat();
-                1.0 - kernels::dot(values.col_as_slice(k), image.col_as_slice(0))
+                1.0 - kernels::dot(values.column(k), &kernel.apply(values.column(k)))
             }
         }
     }
 
     /// What it holds between some coordinates.
-    pub(super) fn block(&self, own: &[usize]) -> Mat<f64> {
+    pub(super) fn block(&self, own: &[usize]) -> Matrix {
         match self {
-            Self::Matrix(inverse) => submatrix(inverse, own, own),
+            Self::Matrix(inverse) => inverse.crossing(own, own),
             Self::Rows { values, kernel, .. } => {
-                let values = selected(values, own);
-                let mut block = values.transpose() * (kernel * &values) * -1.0;
-                (0..own.len()).for_each(|i| block[(i, i)] += 1.0);
+                let values = values.select(own);
+                let mut block = Matrix::zeros(own.len(), own.len());
+                (0..own.len()).for_each(|i| block[(i, i)] = 1.0);
+                block.add_product(-1.0, values.transposed(), product(kernel.view(), values.view()).view());
                 block
             }
         }
@@ -261,63 +272,44 @@ impl Inverse {
     /// Does without some coordinates, together with a vector that follows: what either knows through these is taken away.
     pub(super) fn remove(&mut self, own: &[usize], follows: &mut [f64]) {
         // Where rounding has left a block that is not positive, there is nothing to take away.
-        if let Ok(factor) = self.block(own).llt(Side::Lower) {
-            let parts = factor.solve(column_of(own.iter().map(|&k| follows[k])));
+        if let Some(factor) = Cholesky::new(self.block(own)) {
+            let mut parts: Vec<f64> = own.iter().map(|&k| follows[k]).collect();
+            factor.solve(&mut parts);
             match self {
                 Self::Matrix(inverse) => {
-                    let columns = selected(inverse, own);
-                    kernels::add_scaled(-1.0, (&columns * parts).col_as_slice(0), follows);
-                    let solved = factor.solve(columns.transpose());
-                    matmul(inverse, Accum::Add, &columns, &solved, -1.0, Par::Seq);
+                    let columns = inverse.select(own);
+                    kernels::add_scaled(-1.0, &columns.apply(&parts), follows);
+                    let solved = factor.solve_rows(columns.clone());
+                    inverse.add_product(-1.0, columns.view(), solved.transposed());
                 }
                 Self::Rows { values, kernel, diagonal } => {
-                    let images = &*kernel * selected(values, own);
-                    let along = values.transpose() * (&images * &parts);
-                    kernels::add_scaled(1.0, along.col_as_slice(0), follows);
-                    let solved = factor.solve(images.transpose());
+                    let images = product(kernel.view(), values.select(own).view());
+                    let along = values.transpose_apply(&images.apply(&parts));
+                    kernels::add_scaled(1.0, &along, follows);
+                    let solved = factor.solve_rows(images.clone());
                     if let Some(diagonal) = diagonal {
-                        let (left, right) = (values.transpose() * &images, &solved * &*values);
+                        let along = |matrix: &Matrix| product(values.transposed(), matrix.view());
+                        let (left, right) = (along(&images), along(&solved));
                         for (j, diagonal) in diagonal.iter_mut().enumerate() {
-                            *diagonal -= (0..own.len()).map(|i| left[(j, i)] * right[(i, j)]).sum::<f64>();
+                            *diagonal -= (0..own.len()).map(|i| left[(j, i)] * right[(j, i)]).sum::<f64>();
                         }
                     }
-                    matmul(kernel, Accum::Add, &images, &solved, 1.0, Par::Seq);
+                    kernel.add_product(1.0, images.view(), solved.transposed());
                 }
             }
         }
         own.iter().for_each(|&k| follows[k] = 0.0);
         match self {
             Self::Matrix(inverse) => {
-                own.iter().for_each(|&k| inverse.col_as_slice_mut(k).fill(0.0));
-                (0..inverse.ncols()).for_each(|j| own.iter().for_each(|&k| inverse[(k, j)] = 0.0));
+                own.iter().for_each(|&k| inverse.column_mut(k).fill(0.0));
+                (0..inverse.columns()).for_each(|j| own.iter().for_each(|&k| inverse[(k, j)] = 0.0));
             }
             Self::Rows { values, diagonal, .. } => {
-                own.iter().for_each(|&k| values.col_as_slice_mut(k).fill(0.0));
+                own.iter().for_each(|&k| values.column_mut(k).fill(0.0));
                 diagonal.iter_mut().for_each(|diagonal| own.iter().for_each(|&k| diagonal[k] = 0.0));
             }
         }
     }
-}
-
-fn column_of(numbers: impl ExactSizeIterator<Item = f64>) -> Mat<f64> {
-    let numbers: Vec<f64> = numbers.collect();
-    column(&numbers).to_owned()
-}
-
-fn column(v: &[f64]) -> MatRef<'_, f64> {
-    MatRef::from_column_major_slice(v, v.len(), 1)
-}
-
-fn entries(column: &Mat<f64>) -> Vec<f64> {
-    column.col_as_slice(0).to_vec()
-}
-
-fn submatrix(matrix: &Mat<f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
-    Mat::from_fn(rows.len(), columns.len(), |i, j| matrix[(rows[i], columns[j])])
-}
-
-fn selected(values: &Mat<f64>, columns: &[usize]) -> Mat<f64> {
-    Mat::from_fn(values.nrows(), columns.len(), |i, j| values[(i, columns[j])])
 }
 
 /// What a factorisation gave, unless it broke down.
@@ -333,14 +325,15 @@ mod tests {
 
     /// Three instances and one free weight, which takes away what the first column has.
     fn both_forms() -> [Hessian; 2] {
-        let values = Mat::from_fn(4, WIDTH, |i, j| match i {
+        let values = Matrix::from_fn(4, WIDTH, |i, j| match i {
             3 => 0.3 * ((7 * j) as f64).sin(),
             _ => ((i * 37 + j * 11) as f64).sin() + ((7 * j) as f64).sin(),
         });
-        let signs = vec![1.0, 1.0, 1.0, -1.0];
-        let signed = Mat::from_fn(4, WIDTH, |i, j| signs[i] * values[(i, j)]);
-        let matrix = values.transpose() * signed + Mat::<f64>::identity(WIDTH, WIDTH);
-        [Hessian::Matrix(matrix), Hessian::Rows(Rows { values, signs })]
+        let rows = Rows { values, instances: 3 };
+        let signed = Matrix::from_fn(4, WIDTH, |i, j| rows.sign(i) * rows.values[(i, j)]);
+        let mut matrix = product(rows.values.transposed(), signed.view());
+        (0..WIDTH).for_each(|i| matrix[(i, i)] += 1.0);
+        [Hessian::Matrix(matrix), Hessian::Rows(rows)]
     }
 
     fn same(a: &[f64], b: &[f64]) {
@@ -370,7 +363,7 @@ mod tests {
             inverses.iter_mut().zip(&mut followed).for_each(|(inverse, v)| inverse.remove(removed, v));
             for form in 1..3 {
                 same(&diagonals[0], &diagonals[form]);
-                (0..3).for_each(|k| same(blocks[0].col_as_slice(k), blocks[form].col_as_slice(k)));
+                (0..3).for_each(|k| same(blocks[0].column(k), blocks[form].column(k)));
                 same(&followed[0], &followed[form]);
             }
             assert!(removed.iter().all(|&k| followed[0][k] == 0.0));
