@@ -16,7 +16,7 @@ from ._store import Store
 #: What scikit-learn's validation is asked for.
 ACCEPTED: dict[str, Any] = {
     "accept_sparse": ("csc", "csr"),
-    "dtype": (np.float64, np.float32),
+    "dtype": (np.float64, np.float32, np.uint8, np.bool_),
     "accept_large_sparse": True,
 }
 
@@ -96,27 +96,38 @@ def values_like(X: Any, values: Any, width: int) -> Any:
     """What the engine computed from X: an array or, by its parts, a sparse matrix; both as X was given."""
     if isinstance(values, tuple):
         return rows_like(X, sp.csc_array(values, shape=(X.shape[0], width)))
-    return values if isinstance(X, (Store, _featgen.Table)) else values.astype(X.dtype, copy=False)
+    return values if isinstance(X, (Store, _featgen.Table)) else values.astype(kept_as(X), copy=False)
 
 
 def rows_like(X: Any, columns: Any) -> Any:
     """A CSC matrix as CSR, with the type of X's values, and a matrix or an array as X is."""
     if isinstance(X, Store):
         return columns.tocsr()
-    rows = columns.astype(X.dtype, copy=False).tocsr()
+    rows = columns.astype(kept_as(X), copy=False).tocsr()
     return sp.csr_array(rows) if isinstance(X, (sp.csr_array, sp.csc_array)) else sp.csr_matrix(rows)
 
 
+def kept_as(X: Any) -> np.dtype[Any]:
+    """The type of values that are made of X: products of bytes, say, may be too large for bytes."""
+    return X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
+
+
 def dense(X: NDArray[Any]) -> NDArray[Any]:
-    X = np.asarray(X)
+    X = as_bytes(np.asarray(X))
     contiguous = X.flags.c_contiguous or X.flags.f_contiguous
     return X if contiguous and X.flags.aligned else X.copy(order="C")
+
+
+def as_bytes(values: NDArray[Any]) -> NDArray[Any]:
+    """What is true or false as 1 or 0."""
+    return values.view(np.uint8) if values.dtype == np.bool_ else values
 
 
 def compressed(X: Any) -> dict[str, Any]:
     """A CSC matrix by its arrays."""
     if not X.has_canonical_format:
-        X = X.copy()
+        # Sums of bytes may be too large for bytes.
+        X = X.astype(kept_as(X))
         X.sum_duplicates()
     if X.indices.dtype == np.int32:
         indices = np.ascontiguousarray(X.indices).view(np.uint32)
@@ -127,5 +138,5 @@ def compressed(X: Any) -> dict[str, Any]:
         "ids": None,
         "pointers": X.indptr.astype(np.uint64),
         "indices": indices,
-        "values": np.ascontiguousarray(X.data),
+        "values": as_bytes(np.ascontiguousarray(X.data)),
     }

@@ -117,7 +117,7 @@ def test_what_is_transformed_stays_of_its_kind(space, kind, dtype):
         assert type(values) is (sp.csr_array if kind in (sp.csr_array, sp.csc_array) else sp.csr_matrix)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float16, np.longdouble, object])
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.uint16, np.int64, np.float16, np.longdouble, object])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
 def test_other_types_of_values(layout, dtype, same_model):
     if dtype in (object, np.float16, np.longdouble) and layout is not np.asarray:
@@ -125,6 +125,30 @@ def test_other_types_of_values(layout, dtype, same_model):
     X, y = planted()
     X = (X > 0.2).astype(dtype)
     same_model(FGMClassifier().fit(layout(X), y), FGMClassifier().fit(X.astype(np.float64), y))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool])
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csc_array])
+def test_bytes_are_not_copied(monkeypatch, layout, dtype):
+    X, y = planted()
+    X, seen = layout((100 * np.abs(X)).clip(0, 200).astype(dtype)), []
+    monkeypatch.setattr(_input, "matrix", watched(_input.matrix, seen))
+    FGMClassifier().fit(X, y)
+    assert np.shares_memory(*(seen[0]["values"], X.data) if sp.issparse(X) else (seen[0], X))
+
+
+def test_what_is_made_of_bytes_need_not_be_bytes(same_model):
+    X, y = planted()
+    X = (100 * np.abs(X)).clip(0, 200).astype(np.uint8)
+    selector = FGMSelector(n_features=3, space="poly2")
+    wide = selector.fit(X.astype(float), y).transform(X.astype(float))
+    assert wide.max() > 255
+    np.testing.assert_array_equal(selector.fit(X, y).transform(X), wide)
+    # Every entry is there twice: their sums are no bytes either.
+    pointers = np.arange(0, 2 * X.size + 1, 2 * len(X))
+    indices = np.repeat(np.tile(np.arange(len(X)), X.shape[1]), 2)
+    double = sp.csc_array((np.repeat(X.T.ravel(), 2), indices, pointers), shape=X.shape)
+    same_model(FGMClassifier().fit(double, y), FGMClassifier().fit(2.0 * X, y))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -15,6 +15,7 @@ use crate::table::Table;
 /// A matrix as `featgen._input` hands it over.
 #[derive(FromPyObject)]
 pub(crate) enum Matrix<'py> {
+    U8(PyReadonlyArray2<'py, u8>),
     F32(PyReadonlyArray2<'py, f32>),
     F64(PyReadonlyArray2<'py, f64>),
     Sparse(Sparse<'py>),
@@ -35,6 +36,7 @@ pub(crate) struct Sparse<'py> {
 
 #[derive(FromPyObject)]
 pub(crate) enum Values<'py> {
+    U8(PyReadonlyArray1<'py, u8>),
     F32(PyReadonlyArray1<'py, f32>),
     F64(PyReadonlyArray1<'py, f64>),
 }
@@ -60,6 +62,7 @@ impl Matrix<'_> {
     /// The storage over these arrays.
     pub(crate) fn columns(&self) -> PyResult<Lent<'_>> {
         Ok(match self {
+            Self::U8(array) => Lent::Made(dense(array)?),
             Self::F32(array) => Lent::Made(dense(array)?),
             Self::F64(array) => Lent::Made(dense(array)?),
             Self::Sparse(sparse) => Lent::Made(Box::new(sparse.view()?)),
@@ -73,7 +76,7 @@ impl Matrix<'_> {
         match self {
             Self::Store(store) => store.columns().recipe().ok().flatten(),
             Self::Table(table) => table.data().recipe.clone(),
-            Self::F32(_) | Self::F64(_) | Self::Sparse(_) => None,
+            Self::U8(_) | Self::F32(_) | Self::F64(_) | Self::Sparse(_) => None,
         }
     }
 
@@ -81,7 +84,7 @@ impl Matrix<'_> {
     pub(crate) fn table(&self) -> Option<&Table> {
         match self {
             Self::Table(table) => Some(table),
-            Self::F32(_) | Self::F64(_) | Self::Sparse(_) | Self::Store(_) => None,
+            Self::U8(_) | Self::F32(_) | Self::F64(_) | Self::Sparse(_) | Self::Store(_) => None,
         }
     }
 
@@ -89,21 +92,21 @@ impl Matrix<'_> {
     pub(crate) fn names(&self) -> Names {
         match self {
             Self::Table(table) => table.data().names.clone(),
-            Self::F32(_) | Self::F64(_) | Self::Sparse(_) | Self::Store(_) => Names::default(),
+            Self::U8(_) | Self::F32(_) | Self::F64(_) | Self::Sparse(_) | Self::Store(_) => Names::default(),
         }
     }
 
     /// Whether values taken out of it are to be sparse. Of a table they are not: frames hold no sparse columns.
     pub(crate) fn is_sparse(&self) -> bool {
         match self {
-            Self::F32(_) | Self::F64(_) | Self::Table(_) => false,
+            Self::U8(_) | Self::F32(_) | Self::F64(_) | Self::Table(_) => false,
             Self::Sparse(_) => true,
             Self::Store(store) => !store.columns().is_dense(),
         }
     }
 }
 
-fn dense<'a, T: featgen::data::Float + Element>(
+fn dense<'a, T: featgen::data::Value + Element>(
     array: &'a PyReadonlyArray2<'_, T>,
 ) -> PyResult<Box<dyn Columns + 'a>> {
     let [rows, columns] = [array.shape()[0], array.shape()[1]];
@@ -120,6 +123,7 @@ fn dense<'a, T: featgen::data::Float + Element>(
 impl Sparse<'_> {
     pub(crate) fn view(&self) -> PyResult<SparseView<'_>> {
         let values = match &self.values {
+            Values::U8(x) => ones(x.as_slice()?, 1).unwrap_or(ValuesView::U8(x.as_slice()?)),
             Values::F32(x) => ones(x.as_slice()?, 1.0).unwrap_or(ValuesView::F32(x.as_slice()?)),
             Values::F64(x) => ones(x.as_slice()?, 1.0).unwrap_or(ValuesView::F64(x.as_slice()?)),
         };

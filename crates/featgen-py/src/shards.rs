@@ -108,6 +108,7 @@ impl Matrix<'_> {
     /// A storage of its own.
     fn copied(&self) -> PyResult<Box<dyn Columns>> {
         match self {
+            Self::U8(array) => dense(array, data::Values::U8),
             Self::F32(array) => dense(array, data::Values::F32),
             Self::F64(array) => dense(array, data::Values::F64),
             Self::Sparse(sparse) => sparse.copied(),
@@ -133,8 +134,10 @@ impl Sparse<'_> {
             None => (0..dimension).collect(),
         };
         let values = match &self.values {
+            Values::U8(x) if x.as_slice()?.iter().all(|x| *x == 1) => data::Values::Ones,
             Values::F32(x) if x.as_slice()?.iter().all(|x| *x == 1.0) => data::Values::Ones,
             Values::F64(x) if x.as_slice()?.iter().all(|x| *x == 1.0) => data::Values::Ones,
+            Values::U8(x) => data::Values::U8(x.as_slice()?.to_vec()),
             Values::F32(x) => data::Values::F32(x.as_slice()?.to_vec()),
             Values::F64(x) => data::Values::F64(x.as_slice()?.to_vec()),
         };

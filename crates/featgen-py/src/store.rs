@@ -143,7 +143,7 @@ impl Maker {
                 let view = sparse.view()?;
                 py.detach(|| if by_columns { builder.columns(view) } else { builder.rows(view) })
             }
-            Matrix::F32(_) | Matrix::F64(_) => builder.dense_rows(&*part.columns()?),
+            Matrix::U8(_) | Matrix::F32(_) | Matrix::F64(_) => builder.dense_rows(&*part.columns()?),
             Matrix::Store(_) => return Err(PyValueError::new_err("a store is one already")),
             Matrix::Table(_) => return Err(PyValueError::new_err("a table is no part of a store")),
         };

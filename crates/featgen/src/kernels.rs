@@ -61,6 +61,24 @@ impl Number for f64 {
     }
 }
 
+impl Number for u8 {
+    type Size = Self;
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+
+    #[inline(always)]
+    fn size(self) -> Self {
+        self
+    }
+
+    fn of_size(size: Self) -> Self {
+        size
+    }
+}
+
 /// The number of a row as it is stored. Loops over rows are compiled for each kind, and add in the same order for all.
 pub trait RowNumber: Copy + Ord + Into<u32> + Send + Sync + 'static {
     /// The number as it is counted with.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use featgen::data::{
-    Column, ColumnView, Columns, Dense, Except, Float, Genotypes, Joined, Layout, Outputs, RowBlocks, Sparse,
+    Column, ColumnView, Columns, Dense, Except, Genotypes, Joined, Layout, Outputs, RowBlocks, Sparse, Value,
     Values, ValuesView, dense_of, dense_over,
 };
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ impl Example {
         Sparse::new(self.rows, dimension, self.ids.clone(), pointers, indices, wrap(values)).unwrap()
     }
 
-    fn dense<T: Float>(&self, narrow: impl Fn(f64) -> T, layout: Layout) -> Dense<T, Vec<T>> {
+    fn dense<T: Value>(&self, narrow: impl Fn(f64) -> T, layout: Layout) -> Dense<T, Vec<T>> {
         let values = if layout == Layout::RowMajor { self.values.clone() } else { self.by_columns() };
         Dense::new(values.into_iter().map(narrow).collect(), self.rows, self.ids.len(), layout).unwrap()
     }
@@ -105,7 +105,7 @@ fn keeps_contracts(storage: &dyn Columns, expected: &Example) -> Result<(), Test
         let shown = expected.without(&hidden);
         prop_assert_eq!(rest.dimension(), storage.dimension());
         prop_assert!(hidden.iter().all(|&j| rest.position(expected.ids[j]).is_none()));
-        prop_assert_eq!((rest.is_narrow(), rest.all_ones()), (storage.is_narrow(), storage.all_ones()));
+        prop_assert_eq!((rest.value_bytes(), rest.all_ones()), (storage.value_bytes(), storage.all_ones()));
         prop_assert_eq!(rest.by_blocks().is_some(), storage.by_blocks().is_some());
         let filled: usize = (0..rest.len()).map(|j| rest.filled(j)).sum();
         prop_assert_eq!(rest.nonzeros(), filled as u64);
@@ -317,12 +317,19 @@ fn narrowed(x: f64) -> f64 {
     f64::from(x as f32)
 }
 
+/// A whole number from 0 to 255, more of them as numbers are larger.
+fn whole(x: f64) -> f64 {
+    f64::from((40.0 * x.abs()) as u8)
+}
+
 proptest! {
     #[test]
     fn sparse_storage(example in examples()) {
         keeps_contracts(&example.sparse(Values::F64), &example)?;
         let narrow = example.clone().map(narrowed);
         keeps_contracts(&narrow.sparse(|x| Values::F32(x.iter().map(|&x| x as f32).collect())), &narrow)?;
+        let whole = example.clone().map(whole);
+        keeps_contracts(&whole.sparse(|x| Values::U8(x.iter().map(|&x| x as u8).collect())), &whole)?;
         let ones = example.map(|x| f64::from(x != 0.0));
         keeps_contracts(&ones.sparse(|_| Values::Ones), &ones)?;
     }
@@ -330,10 +337,11 @@ proptest! {
     #[test]
     fn dense_storage(mut example in examples()) {
         example.ids = (0..example.ids.len() as u64).collect();
-        let narrow = example.clone().map(narrowed);
+        let (narrow, whole) = (example.clone().map(narrowed), example.clone().map(whole));
         for layout in [Layout::RowMajor, Layout::ColumnMajor] {
             keeps_contracts(&example.dense(|x| x, layout), &example)?;
             keeps_contracts(&narrow.dense(|x| x as f32, layout), &narrow)?;
+            keeps_contracts(&whole.dense(|x| x as u8, layout), &whole)?;
             let (rows, columns) = (example.rows, example.ids.len());
             let lent = if layout == Layout::RowMajor { example.values.clone() } else { example.by_columns() };
             keeps_contracts(&*dense_over(ValuesView::F64(&lent), rows, columns, layout).unwrap(), &example)?;

@@ -109,12 +109,12 @@ fn values(kind: Kind, rng: &mut ChaCha8Rng) -> Vec<f32> {
     values
 }
 
-fn store_of(values: &[f32], copy: bool) -> Store {
+fn store_of(columns: &dyn Columns, copy: bool) -> Store {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.store");
     let options = Conversion { memory: 1 << 28, shards: Some(3), copy };
     let mut builder = StoreBuilder::create(&path, options).unwrap();
-    builder.dense_rows(&Dense::new(values, ROWS, COLUMNS, Layout::ColumnMajor).unwrap()).unwrap();
+    builder.dense_rows(columns).unwrap();
     builder.finish(&Labels::default(), &Names::default()).unwrap();
     Store::open(&path).unwrap()
 }
@@ -198,6 +198,13 @@ fn of_dense_columns() {
         let by_columns = Dense::new(&narrow[..], ROWS, COLUMNS, Layout::ColumnMajor).unwrap();
         let scalings = if kind == Kind::Odd { &ALL[..] } else { &ALL[..1] };
         same_answers(&by_columns, scalings, &format!("by columns, {kind:?}"));
+        if kind == Kind::Tied {
+            // As many bytes take four times the rows.
+            let bytes: Vec<u8> = (0..4 * ROWS * COLUMNS).map(|_| rng.next_u32() as u8).collect();
+            let bytes = Dense::new(bytes, 4 * ROWS, COLUMNS, Layout::ColumnMajor).unwrap();
+            same_answers(&bytes, &ALL[..1], "bytes");
+            same_answers(&store_of(&bytes, true), &ALL[..1], "a store of bytes");
+        }
         if kind == Kind::Odd {
             let wide: Vec<f64> = narrow.iter().map(|&x| f64::from(x).powi(3)).collect();
             same_answers(
@@ -205,8 +212,8 @@ fn of_dense_columns() {
                 &ALL[..1],
                 "64 bits",
             );
-            same_answers(&store_of(&narrow, false), &ALL[1..2], "a store");
-            same_answers(&store_of(&narrow, true), &ALL[1..2], "a store with a copy");
+            same_answers(&store_of(&by_columns, false), &ALL[1..2], "a store");
+            same_answers(&store_of(&by_columns, true), &ALL[1..2], "a store with a copy");
             let some = Except::new(&by_columns, [0, 5, 6, 1000]);
             same_answers(&some, &ALL[1..2], "without some");
         }
@@ -287,12 +294,15 @@ fn copies_have_limits() {
 fn copies_of_stores_are_there_from_the_start() {
     let mut values = vec![1f32; ROWS * COLUMNS];
     values[ROWS * 20_000 + 3] = -9.5;
-    let [with, without] = [true, false].map(|copy| store_of(&values, copy));
+    let made = |values: &[f32], copy| {
+        store_of(&Dense::new(values, ROWS, COLUMNS, Layout::ColumnMajor).unwrap(), copy)
+    };
+    let [with, without] = [true, false].map(|copy| made(&values, copy));
     assert!(with.has_rough(0) && with.rough_bytes() == 0);
     assert!(!without.has_rough(0) && without.rough_bytes() > 0);
     assert_eq!([&with, &without].map(|store| store.largest(&|| Ok(())).unwrap()), [9.5; 2]);
     values[7] = f32::NAN;
-    assert_eq!(store_of(&values, true).largest(&|| Ok(())).unwrap(), f64::INFINITY);
+    assert_eq!(made(&values, true).largest(&|| Ok(())).unwrap(), f64::INFINITY);
 }
 
 /// A copy knows the largest value, too, once it has been made.

@@ -91,13 +91,24 @@ fn a_store_gives_the_bits_of_its_source() {
     let ones = |_: &mut ChaCha8Rng| "1".to_owned();
     let narrow = |random: &mut ChaCha8Rng| (f32::from(random.random::<u8>()) / 4.0 + 0.25).to_string();
     let wide = |random: &mut ChaCha8Rng| random.random_range(0.1..1.0f64).to_string();
+    let whole = |random: &mut ChaCha8Rng| random.random::<u8>().max(1).to_string();
+    let mostly_whole = |random: &mut ChaCha8Rng| match random.random_range(0..300) {
+        0 => "0.5".to_owned(),
+        x => (x % 256 + 1).min(255).to_string(),
+    };
     let mixed = |random: &mut ChaCha8Rng| match random.random_range(0..200) {
         0 => random.random_range(0.1..1.0f64).to_string(),
         1..100 => "1".to_owned(),
         _ => "0.5".to_owned(),
     };
-    let texts =
-        [svmlight(700, 1, ones), svmlight(700, 2, narrow), svmlight(700, 3, wide), svmlight(700, 4, mixed)];
+    let texts = [
+        svmlight(700, 1, ones),
+        svmlight(700, 2, narrow),
+        svmlight(700, 3, wide),
+        svmlight(700, 4, mixed),
+        svmlight(700, 5, whole),
+        svmlight(700, 6, mostly_whole),
+    ];
     for lines in texts {
         std::fs::write(&text, lines).unwrap();
         let source = Dataset::read(&text).unwrap();

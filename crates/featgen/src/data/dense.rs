@@ -1,4 +1,4 @@
-//! Dense storage: a matrix of f32 or f64 in either order, wherever its bytes are. Never copied to be transposed.
+//! Dense storage: a matrix of f32, f64 or u8 in either order, wherever its bytes are. Never copied to be transposed.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::kernels::{self, Number, Sums};
 use crate::parallel;
 
-/// A floating-point number that dense storage can hold: `f32` or `f64`.
-pub trait Float: Number + bytemuck::Pod {
+/// A number that dense storage can hold: `f32`, `f64` or `u8`.
+pub trait Value: Number + bytemuck::Pod {
     /// Nothing.
     const ZERO: Self;
 
@@ -21,7 +21,7 @@ pub trait Float: Number + bytemuck::Pod {
     fn many(values: &[Self]) -> ValuesView<'_>;
 }
 
-impl Float for f32 {
+impl Value for f32 {
     const ZERO: Self = 0.0;
 
     fn many(values: &[Self]) -> ValuesView<'_> {
@@ -29,11 +29,19 @@ impl Float for f32 {
     }
 }
 
-impl Float for f64 {
+impl Value for f64 {
     const ZERO: Self = 0.0;
 
     fn many(values: &[Self]) -> ValuesView<'_> {
         ValuesView::F64(values)
+    }
+}
+
+impl Value for u8 {
+    const ZERO: Self = 0;
+
+    fn many(values: &[Self]) -> ValuesView<'_> {
+        ValuesView::U8(values)
     }
 }
 
@@ -58,7 +66,7 @@ pub struct Dense<T, S> {
     element: std::marker::PhantomData<T>,
 }
 
-/// A matrix of single or double precision over values that belong to somebody else. Unlike [`Dense::new`], it has what is done with it
+/// A matrix of such numbers over values that belong to somebody else. Unlike [`Dense::new`], it has what is done with it
 /// compiled in this crate, and optimised as this crate is.
 pub fn dense_over<'a>(
     values: ValuesView<'a>,
@@ -67,6 +75,7 @@ pub fn dense_over<'a>(
     layout: Layout,
 ) -> Result<Box<dyn Columns + 'a>> {
     Ok(match values {
+        ValuesView::U8(x) => Box::new(Dense::new(x, rows, columns, layout)?),
         ValuesView::F32(x) => Box::new(Dense::new(x, rows, columns, layout)?),
         ValuesView::F64(x) => Box::new(Dense::new(x, rows, columns, layout)?),
         ValuesView::Ones => return Err(no_values()),
@@ -76,6 +85,7 @@ pub fn dense_over<'a>(
 /// The same of its own values.
 pub fn dense_of(values: Values, rows: usize, columns: usize, layout: Layout) -> Result<Box<dyn Columns>> {
     Ok(match values {
+        Values::U8(x) => Box::new(Dense::new(x, rows, columns, layout)?),
         Values::F32(x) => Box::new(Dense::new(x, rows, columns, layout)?),
         Values::F64(x) => Box::new(Dense::new(x, rows, columns, layout)?),
         Values::Ones => return Err(no_values()),
@@ -116,7 +126,7 @@ const TILE_COLUMNS: usize = 1 << 5;
 const TILE_HEIGHT: usize = 1 << 6;
 const TILE_WIDTH: usize = 1 << 9;
 
-impl<T: Float, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
+impl<T: Value, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     /// A matrix of `rows` by `columns` laid over `buffer`.
     pub fn new(buffer: S, rows: usize, columns: usize, layout: Layout) -> Result<Self> {
         Self::part(buffer, rows, columns, layout, 0..rows)
@@ -255,7 +265,7 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     }
 }
 
-impl<T: Float, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
+impl<T: Value, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
     fn block(&self) -> usize {
         (BLOCK_BYTES / (self.columns.max(1) * size_of::<T>())).max(kernels::ROWS)
     }
@@ -302,7 +312,7 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
     }
 }
 
-impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
+impl<T: Value, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
     fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -327,8 +337,8 @@ impl<T: Float, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
         usize::try_from(id).ok().filter(|&j| j < self.columns)
     }
 
-    fn is_narrow(&self) -> bool {
-        size_of::<T>() == size_of::<f32>()
+    fn value_bytes(&self) -> u64 {
+        size_of::<T>() as u64
     }
 
     fn batch(&self) -> usize {

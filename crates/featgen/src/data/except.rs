@@ -180,8 +180,8 @@ impl Columns for Except<'_> {
         self.columns.bytes_by_rows()
     }
 
-    fn is_narrow(&self) -> bool {
-        self.columns.is_narrow()
+    fn value_bytes(&self) -> u64 {
+        self.columns.value_bytes()
     }
 
     fn all_ones(&self) -> bool {

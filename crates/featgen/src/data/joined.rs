@@ -162,8 +162,8 @@ impl Columns for Joined {
         columns.filled(position)
     }
 
-    fn is_narrow(&self) -> bool {
-        self.left.is_narrow() && self.right.is_narrow()
+    fn value_bytes(&self) -> u64 {
+        self.left.value_bytes().max(self.right.value_bytes())
     }
 
     fn all_ones(&self) -> bool {

@@ -1,14 +1,16 @@
 //! Columns without row numbers, where that takes less memory: of text and tables most of whose values are not 0.
 
-use super::{Columns, Dense, Float, Layout, Sparse, Values};
+use super::{Columns, Dense, Layout, Sparse, Value, Values};
 
 /// Bytes of a row number in memory.
 const ROW: u64 = 4;
 
-/// Whether a value for every row of every column takes no more memory than row numbers with those that are not 0.
+/// Whether a value for every row of every column takes no more memory than row numbers with those that are not 0, and these are no fewer
+/// than the others: small values take little room, but time.
 pub(crate) fn is_lighter_full(rows: u64, columns: u64, nonzeros: u64, value_bytes: u64) -> bool {
-    let full = u128::from(rows) * u128::from(columns) * u128::from(value_bytes);
-    value_bytes > 0 && full <= u128::from(nonzeros) * u128::from(ROW + value_bytes)
+    let (cells, nonzeros) = (u128::from(rows) * u128::from(columns), u128::from(nonzeros));
+    let lighter = cells * u128::from(value_bytes) <= nonzeros * u128::from(ROW + value_bytes);
+    value_bytes > 0 && lighter && cells <= 2 * nonzeros
 }
 
 impl Sparse {
@@ -17,6 +19,7 @@ impl Sparse {
         let [rows, columns] = [self.rows() as u64, self.dimension()];
         let bytes = match self.values() {
             Values::Ones => 0,
+            Values::U8(_) => 1,
             Values::F32(_) => 4,
             Values::F64(_) => 8,
         };
@@ -29,6 +32,7 @@ impl Sparse {
         let (indices, values) = self.into_entries();
         let entries = Entries { rows, columns, ids, starts, indices };
         match values {
+            Values::U8(values) => entries.filled(values),
             Values::F32(values) => entries.filled(values),
             Values::F64(values) => entries.filled(values),
             Values::Ones => unreachable!("values that take no bytes are lightest as they are"),
@@ -47,7 +51,7 @@ struct Entries {
 
 impl Entries {
     /// A matrix of these values, by columns, in the memory that they are in.
-    fn filled<T: Float>(self, mut values: Vec<T>) -> Box<dyn Columns> {
+    fn filled<T: Value>(self, mut values: Vec<T>) -> Box<dyn Columns> {
         let Self { rows, columns, ids, starts, indices } = self;
         let mut end = values.len();
         if end < rows * columns {
@@ -80,9 +84,10 @@ mod tests {
     fn values_find_their_places() {
         let (rows, dimension) = (5, 7);
         let full = [0, 1, 2, 3, 4];
-        for (wide, columns) in [
-            (false, vec![(1, &full[..]), (2, &full), (4, &full[1..4]), (5, &full)]),
-            (true, vec![(1, &full[..]), (2, &full), (4, &full[..4]), (5, &full), (6, &full)]),
+        for (bytes, columns) in [
+            (4, vec![(1, &full[..]), (2, &full), (4, &full[1..4]), (5, &full)]),
+            (1, vec![(0, &full[3..]), (2, &full), (4, &full[1..4]), (5, &full), (6, &full[..3])]),
+            (8, vec![(1, &full[..]), (2, &full), (4, &full[..4]), (5, &full), (6, &full)]),
         ] {
             let ids = columns.iter().map(|&(id, _)| id).collect();
             let indices = columns.iter().flat_map(|&(_, rows)| rows.to_vec()).collect::<Vec<u32>>();
@@ -92,10 +97,10 @@ mod tests {
             });
             let pointers = std::iter::once(0).chain(ends).collect();
             let numbers: Vec<f32> = (1..=indices.len() as u8).map(f32::from).collect();
-            let values = if wide {
-                Values::F64(numbers.iter().map(|&x| f64::from(x) + 1e-9).collect())
-            } else {
-                Values::F32(numbers)
+            let values = match bytes {
+                1 => Values::U8(numbers.iter().map(|&x| x as u8).collect()),
+                4 => Values::F32(numbers),
+                _ => Values::F64(numbers.iter().map(|&x| f64::from(x) + 1e-9).collect()),
             };
             let sparse = Sparse::new(rows, dimension, ids, pointers, indices, values).unwrap();
             let mut expected = vec![vec![0.0; rows]; dimension as usize];
@@ -103,6 +108,7 @@ mod tests {
                 sparse.gather(&[k])[0].each_nonzero(|row, x| expected[id as usize][row as usize] = x);
             }
             let filled = sparse.lighter();
+            assert_eq!(filled.value_bytes(), bytes);
             let expected: Vec<Column> = expected.into_iter().map(Column::Dense).collect();
             assert_eq!(filled.gather(&(0..dimension as usize).collect::<Vec<_>>()), expected);
         }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bins::{Bins, Lanes};
 pub(crate) use dense::LARGE;
-pub use dense::{Dense, Float, Layout, dense_of, dense_over};
+pub use dense::{Dense, Layout, Value, dense_of, dense_over};
 pub use except::Except;
 pub use genotypes::Genotypes;
 pub use joined::Joined;
@@ -41,6 +41,7 @@ pub use outputs::Outputs;
 pub(crate) use outputs::Tile;
 pub use part::Part;
 pub(crate) use rough::{ByteColumns, COLUMNS, Rounded};
+pub(crate) use sparse::is_bytes;
 pub use sparse::{Sparse, SparseView, Values, ValuesView};
 pub use view::ColumnView;
 
@@ -196,9 +197,9 @@ pub trait Columns: Send + Sync {
         0
     }
 
-    /// Whether every stored value is a 32-bit float.
-    fn is_narrow(&self) -> bool {
-        false
+    /// Bytes that hold any stored value exactly: 8, or fewer where it is known that fewer do.
+    fn value_bytes(&self) -> u64 {
+        8
     }
 
     /// Whether every stored value is 1.

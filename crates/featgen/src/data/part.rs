@@ -159,8 +159,8 @@ impl Columns for Part {
         all / len * self.positions.len() as u64
     }
 
-    fn is_narrow(&self) -> bool {
-        self.columns.is_narrow()
+    fn value_bytes(&self) -> u64 {
+        self.columns.value_bytes()
     }
 
     fn all_ones(&self) -> bool {

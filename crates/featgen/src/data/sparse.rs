@@ -13,6 +13,8 @@ use crate::parallel;
 pub enum Values {
     /// Every stored value is 1: nothing is kept.
     Ones,
+    /// Every value is a whole number from 0 to 255.
+    U8(Vec<u8>),
     /// Every value is exactly a 32-bit float.
     F32(Vec<f32>),
     /// Anything else.
@@ -24,6 +26,7 @@ impl Values {
     pub fn view(&self) -> ValuesView<'_> {
         match self {
             Self::Ones => ValuesView::Ones,
+            Self::U8(x) => ValuesView::U8(x),
             Self::F32(x) => ValuesView::F32(x),
             Self::F64(x) => ValuesView::F64(x),
         }
@@ -35,6 +38,8 @@ impl Values {
 pub enum ValuesView<'a> {
     /// Every stored value is 1.
     Ones,
+    /// Whole numbers from 0 to 255.
+    U8(&'a [u8]),
     /// 32-bit floats.
     F32(&'a [f32]),
     /// 64-bit floats.
@@ -47,6 +52,7 @@ impl<'a> ValuesView<'a> {
     fn part(self, range: Range<usize>) -> Self {
         match self {
             Self::Ones => self,
+            Self::U8(x) => Self::U8(&x[range]),
             Self::F32(x) => Self::F32(&x[range]),
             Self::F64(x) => Self::F64(&x[range]),
         }
@@ -56,6 +62,7 @@ impl<'a> ValuesView<'a> {
     fn dot(&self, v: &[f64]) -> f64 {
         match self {
             Self::Ones => v.iter().sum(),
+            Self::U8(x) => kernels::dot(x, v),
             Self::F32(x) => kernels::dot(x, v),
             Self::F64(x) => kernels::dot(x, v),
         }
@@ -65,6 +72,7 @@ impl<'a> ValuesView<'a> {
     fn largest(&self, go_on: GoOn<'_>) -> Result<f64> {
         match self {
             Self::Ones => Ok(1.0),
+            Self::U8(x) => largest(x, go_on),
             Self::F32(x) => largest(x, go_on),
             Self::F64(x) => largest(x, go_on),
         }
@@ -75,10 +83,16 @@ impl<'a> ValuesView<'a> {
     pub fn get(&self, k: usize) -> f64 {
         match self {
             Self::Ones => 1.0,
+            Self::U8(x) => f64::from(x[k]),
             Self::F32(x) => f64::from(x[k]),
             Self::F64(x) => x[k],
         }
     }
+}
+
+/// Whether all are whole numbers from 0 to 255.
+pub(crate) fn is_bytes(values: &[f64]) -> bool {
+    values.iter().all(|&x| f64::from(x as u8) == x)
 }
 
 /// The same of any values.
@@ -250,6 +264,7 @@ impl<'a, R: RowNumber> SparseView<'a, R> {
         let held = indices.len();
         let stored = match &values {
             ValuesView::Ones => held,
+            ValuesView::U8(x) => x.len(),
             ValuesView::F32(x) => x.len(),
             ValuesView::F64(x) => x.len(),
         };
@@ -361,6 +376,7 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
             }
             *out = match self.values {
                 ValuesView::Ones => kernels::sum_at(rows, v),
+                ValuesView::U8(x) => kernels::dot_sparse(rows, &x[at], v),
                 ValuesView::F32(x) => kernels::dot_sparse(rows, &x[at], v),
                 ValuesView::F64(x) => kernels::dot_sparse(rows, &x[at], v),
             };
@@ -388,6 +404,7 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
             for (v, out) in v.tiles().zip(out.chunks_mut(width * TOGETHER)) {
                 let sums = match self.values {
                     ValuesView::Ones => kernels::sum_tiles(rows, v),
+                    ValuesView::U8(x) => kernels::dot_tiles(rows, &x[at.clone()], v),
                     ValuesView::F32(x) => kernels::dot_tiles(rows, &x[at.clone()], v),
                     ValuesView::F64(x) => kernels::dot_tiles(rows, &x[at.clone()], v),
                 };
@@ -406,6 +423,7 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
             let at = self.range(position);
             let rows = &self.indices[at.clone()];
             let sums = match self.values {
+                ValuesView::U8(x) if at.len() == self.rows => kernels::dots_and_square(&x[at], v, d),
                 ValuesView::F32(x) if at.len() == self.rows => kernels::dots_and_square(&x[at], v, d),
                 ValuesView::F64(x) if at.len() == self.rows => kernels::dots_and_square(&x[at], v, d),
                 // The squares are those values.
@@ -413,6 +431,7 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
                     let [v, d, ..] = kernels::sum_tiles(rows, tiles);
                     [v, d, d]
                 }
+                ValuesView::U8(x) => kernels::gain_tiles(rows, &x[at], tiles),
                 ValuesView::F32(x) => kernels::gain_tiles(rows, &x[at], tiles),
                 ValuesView::F64(x) => kernels::gain_tiles(rows, &x[at], tiles),
             };

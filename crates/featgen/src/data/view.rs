@@ -18,6 +18,7 @@ impl<'a> ColumnView<'a> {
     pub fn dense(values: ValuesView<'a>) -> Self {
         let rows = match values {
             ValuesView::Ones => 0,
+            ValuesView::U8(x) => x.len(),
             ValuesView::F32(x) => x.len(),
             ValuesView::F64(x) => x.len(),
         };
@@ -67,6 +68,7 @@ impl<'a> ColumnView<'a> {
     fn zip(&self, rows: impl Iterator<Item = u32>, mut each: impl FnMut(u32, f64)) {
         match self.values {
             ValuesView::Ones => rows.for_each(|row| each(row, 1.0)),
+            ValuesView::U8(x) => rows.zip(x).for_each(|(row, x)| each(row, x.wide())),
             ValuesView::F32(x) => rows.zip(x).for_each(|(row, x)| each(row, x.wide())),
             ValuesView::F64(x) => rows.zip(x).for_each(|(row, x)| each(row, x.wide())),
         }
@@ -86,6 +88,7 @@ impl<'a> ColumnView<'a> {
     pub fn largest(&self) -> f64 {
         match self.values {
             ValuesView::Ones => f64::from(u8::from(!self.is_empty())),
+            ValuesView::U8(x) => kernels::largest(x),
             ValuesView::F32(x) => kernels::largest(x),
             ValuesView::F64(x) => kernels::largest(x),
         }
@@ -96,6 +99,7 @@ impl<'a> ColumnView<'a> {
         match self.rows {
             RowNumbers::All(_) => match self.values {
                 ValuesView::Ones => 0.0,
+                ValuesView::U8(x) => kernels::square_dot(x, v),
                 ValuesView::F32(x) => kernels::square_dot(x, v),
                 ValuesView::F64(x) => kernels::square_dot(x, v),
             },
@@ -107,6 +111,7 @@ impl<'a> ColumnView<'a> {
     fn square_dot_at<R: RowNumber>(&self, rows: &[R], v: &[f64]) -> f64 {
         match self.values {
             ValuesView::Ones => kernels::sum_at(rows, v),
+            ValuesView::U8(x) => kernels::square_dot_sparse(rows, x, v),
             ValuesView::F32(x) => kernels::square_dot_sparse(rows, x, v),
             ValuesView::F64(x) => kernels::square_dot_sparse(rows, x, v),
         }
@@ -157,6 +162,7 @@ impl<'a> ColumnView<'a> {
         match self.rows {
             RowNumbers::All(_) => match self.values {
                 ValuesView::Ones => {}
+                ValuesView::U8(x) => bins.add_dense(x, v, sums),
                 ValuesView::F32(x) => bins.add_dense(x, v, sums),
                 ValuesView::F64(x) => bins.add_dense(x, v, sums),
             },
@@ -168,6 +174,7 @@ impl<'a> ColumnView<'a> {
     fn levels<R: RowNumber>(&self, rows: &[R], v: &[f64], bins: &Bins, sums: &mut [Lanes]) {
         match self.values {
             ValuesView::Ones => bins.add_ones(rows, v, sums),
+            ValuesView::U8(x) => bins.add(rows, x, v, sums),
             ValuesView::F32(x) => bins.add(rows, x, v, sums),
             ValuesView::F64(x) => bins.add(rows, x, v, sums),
         }

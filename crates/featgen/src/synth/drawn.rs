@@ -69,7 +69,7 @@ impl Columns for Drawn {
         parallel::map(positions.len(), |k| self.column(positions[k]))
     }
 
-    fn is_narrow(&self) -> bool {
-        true
+    fn value_bytes(&self) -> u64 {
+        4
     }
 }

@@ -6,7 +6,7 @@ use super::frame::{Frame, Series};
 use super::recipe::{Category, Column, How, Number, Recipe};
 use super::texts::{MISSING, Texts};
 use crate::data::read::quoted;
-use crate::data::{Columns, Dense, Layout, Sparse, Values};
+use crate::data::{Columns, Dense, Layout, Sparse, Values, is_bytes};
 use crate::error::{Error, Result};
 
 /// Inputs that were made of a table.
@@ -270,6 +270,8 @@ impl<'a> Encoder<'a> {
         let narrow = |x: &f64| f64::from(*x as f32) == *x;
         let values = if values.iter().all(|&x| x == 1.0) {
             Values::Ones
+        } else if is_bytes(&values) {
+            Values::U8(values.iter().map(|&x| x as u8).collect())
         } else if values.iter().all(narrow) {
             Values::F32(values.iter().map(|&x| x as f32).collect())
         } else {

@@ -386,8 +386,8 @@ impl Columns for Seat<'_> {
         self.together.columns.bytes_by_rows()
     }
 
-    fn is_narrow(&self) -> bool {
-        self.together.columns.is_narrow()
+    fn value_bytes(&self) -> u64 {
+        self.together.columns.value_bytes()
     }
 
     fn all_ones(&self) -> bool {

@@ -278,6 +278,7 @@ impl Builder {
         let rows = self.rows;
         match self.kind() {
             ValueKind::Ones => self.columns::<()>().sparse(rows, dimension, |_| Values::Ones),
+            ValueKind::U8 => self.columns().sparse(rows, dimension, Values::U8),
             ValueKind::F32 => self.columns().sparse(rows, dimension, Values::F32),
             ValueKind::F64 => self.columns().sparse(rows, dimension, Values::F64),
         }

@@ -4,6 +4,7 @@ use bytemuck::Pod;
 use memmap2::{MmapMut, MmapOptions};
 
 use super::dictionary::Dictionary;
+use crate::data::is_bytes;
 use crate::data::width::Width;
 use crate::error::{Error, Result};
 use crate::kernels::Number;
@@ -29,6 +30,12 @@ impl Stored for () {
     fn narrowed(_: f64) {}
 }
 
+impl Stored for u8 {
+    fn narrowed(value: f64) -> Self {
+        value as Self
+    }
+}
+
 impl Stored for f32 {
     fn narrowed(value: f64) -> Self {
         value as f32
@@ -45,6 +52,7 @@ impl Stored for f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ValueKind {
     Ones,
+    U8,
     F32,
     F64,
 }
@@ -53,6 +61,8 @@ impl ValueKind {
     fn of(values: &[f64]) -> Self {
         if values.iter().all(|&x| x == 1.0) {
             Self::Ones
+        } else if is_bytes(values) {
+            Self::U8
         } else if values.iter().all(|&x| f64::from(x as f32) == x) {
             Self::F32
         } else {
@@ -63,6 +73,7 @@ impl ValueKind {
     fn bytes(self) -> usize {
         match self {
             Self::Ones => 0,
+            Self::U8 => 1,
             Self::F32 => 4,
             Self::F64 => 8,
         }
@@ -140,6 +151,10 @@ impl Slab {
         let entries = keys.iter().zip(rows).map(|(&k, &row)| (key(k), run.first_row + u32::from(row)));
         match run.values {
             ValueKind::Ones => entries.for_each(|(key, row)| visit(key, row, 1.0)),
+            ValueKind::U8 => {
+                let values: &[u8] = self.part(run.values_at(), run.length);
+                entries.zip(values).for_each(|((key, row), x)| visit(key, row, x.wide()));
+            }
             ValueKind::F32 => {
                 let values: &[f32] = self.part(run.values_at(), run.length);
                 entries.zip(values).for_each(|((key, row), x)| visit(key, row, x.wide()));
@@ -251,6 +266,7 @@ impl Panel {
         slab.write(run.rows_at(), rows.iter().map(|&row| (row - least) as u16));
         match kind {
             ValueKind::Ones => {}
+            ValueKind::U8 => slab.write(run.values_at(), values.iter().map(|&x| x as u8)),
             ValueKind::F32 => slab.write(run.values_at(), values.iter().map(|&x| x as f32)),
             ValueKind::F64 => slab.write(run.values_at(), values.iter().copied()),
         }

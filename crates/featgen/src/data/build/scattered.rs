@@ -124,6 +124,7 @@ impl Builder {
         let rows = self.rows;
         Ok(match self.kind() {
             ValueKind::Ones => self.columns::<()>().ordered()?.sparse(rows, dimension, |_| Values::Ones),
+            ValueKind::U8 => self.columns().ordered()?.sparse(rows, dimension, Values::U8),
             ValueKind::F32 => self.columns().ordered()?.sparse(rows, dimension, Values::F32),
             ValueKind::F64 => self.columns().ordered()?.sparse(rows, dimension, Values::F64),
         })

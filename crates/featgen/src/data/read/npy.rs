@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::source::Source;
 use super::spellings::Spellings;
 use crate::data::mapped::Mapped;
-use crate::data::{Columns, Dense, Float, Layout};
+use crate::data::{Columns, Dense, Layout, Value};
 use crate::error::{Error, Result, reserve};
 
 /// What an array begins with.
@@ -35,10 +35,18 @@ struct Header {
     length: usize,
 }
 
-/// An array whose header was read: two dimensions of `f4` or `f8`.
+/// Numbers that can be used where they are mapped.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    U8,
+    F32,
+    F64,
+}
+
+/// An array whose header was read: two dimensions of floats or of bytes.
 pub(super) struct Array {
     source: Source,
-    wide: bool,
+    kind: Kind,
     begin: usize,
     rows: usize,
     columns: usize,
@@ -60,17 +68,20 @@ impl Array {
         if columns == 0 {
             return Err(source.error(format!("an array of shape {}: no features", header.shown_shape())));
         }
-        let wide = match header.descr.as_str() {
-            "<f4" => false,
-            "<f8" => true,
-            other => return Err(source.error(unusable(other, "f4 or f8"))),
+        let (kind, bytes) = match header.descr.as_str() {
+            // What is true is a byte of 1.
+            "|u1" | "|b1" => (Kind::U8, 1),
+            "<f4" => (Kind::F32, 4),
+            "<f8" => (Kind::F64, 8),
+            other => {
+                return Err(source.error(unusable(other, "f4 or f8 are needed, or bytes: u1 or booleans")));
+            }
         };
-        let bytes = if wide { 8 } else { 4 };
         if rows.checked_mul(columns).is_none_or(|values| values.checked_mul(bytes).is_none()) {
             return Err(source.error(format!("a shape of {} is too large", header.shown_shape())));
         }
         let layout = if header.fortran_order { Layout::ColumnMajor } else { Layout::RowMajor };
-        Ok(Self { source, wide, begin: header.length, rows, columns, layout })
+        Ok(Self { source, kind, begin: header.length, rows, columns, layout })
     }
 
     /// Number of instances.
@@ -90,7 +101,11 @@ impl Array {
 
     /// All of it.
     pub(super) fn read(self) -> Result<Box<dyn Columns>> {
-        if self.wide { self.read_as::<f64>() } else { self.read_as::<f32>() }
+        match self.kind {
+            Kind::U8 => self.read_as::<u8>(),
+            Kind::F32 => self.read_as::<f32>(),
+            Kind::F64 => self.read_as::<f64>(),
+        }
     }
 
     /// Some rows at a time, of about `size` values, in order. What is neither in a plain file nor by rows can only be had as a whole.
@@ -99,10 +114,14 @@ impl Array {
         size: usize,
         each: impl FnMut(Box<dyn Columns>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.wide { self.batches_of::<f64, E>(size, each) } else { self.batches_of::<f32, E>(size, each) }
+        match self.kind {
+            Kind::U8 => self.batches_of::<u8, E>(size, each),
+            Kind::F32 => self.batches_of::<f32, E>(size, each),
+            Kind::F64 => self.batches_of::<f64, E>(size, each),
+        }
     }
 
-    fn read_as<T: Float>(mut self) -> Result<Box<dyn Columns>> {
+    fn read_as<T: Value>(mut self) -> Result<Box<dyn Columns>> {
         let Self { rows, columns, layout, .. } = self;
         Ok(match self.mapped::<T>()? {
             Some(values) => Box::new(Dense::new(values, rows, columns, layout)?),
@@ -113,7 +132,7 @@ impl Array {
         })
     }
 
-    fn batches_of<T: Float, E: From<Error>>(
+    fn batches_of<T: Value, E: From<Error>>(
         mut self,
         size: usize,
         mut each: impl FnMut(Box<dyn Columns>) -> Result<(), E>,
@@ -139,7 +158,7 @@ impl Array {
     }
 
     /// The values of a plain file in which they are aligned.
-    fn mapped<T: Float>(&self) -> Result<Option<MappedValues<T>>> {
+    fn mapped<T: Value>(&self) -> Result<Option<MappedValues<T>>> {
         let Some(path) = self.source.plain_file() else { return Ok(None) };
         let length = self.rows * self.columns;
         let mapped =
@@ -196,7 +215,9 @@ impl LabelArray {
             "u8" => self.spell::<u64>(count, spellings),
             "f4" => self.spell::<f32>(count, spellings),
             "f8" => self.spell::<f64>(count, spellings),
-            _ => Err(self.source.error(unusable(&self.descr, "whole numbers, floats or booleans"))),
+            _ => {
+                Err(self.source.error(unusable(&self.descr, "whole numbers, floats or booleans are needed")))
+            }
         }
     }
 
@@ -227,7 +248,7 @@ impl LabelArray {
 fn unusable(descr: &str, needed: &str) -> String {
     match descr.strip_prefix('>') {
         Some(kind) => format!("big-endian values (>{kind}): save them as little-endian (<{kind})"),
-        None => format!("values of type {}: {needed} are needed", super::quoted(descr.as_bytes())),
+        None => format!("values of type {}: {needed}", super::quoted(descr.as_bytes())),
     }
 }
 
@@ -261,7 +282,7 @@ struct MappedValues<T> {
     element: PhantomData<T>,
 }
 
-impl<T: Float> MappedValues<T> {
+impl<T: Value> MappedValues<T> {
     /// `None` where the values are not aligned in the file.
     fn new(path: &Path, begin: usize, length: usize) -> std::io::Result<Option<Self>> {
         let file = File::open(path)?;
@@ -273,7 +294,7 @@ impl<T: Float> MappedValues<T> {
     }
 }
 
-impl<T: Float> AsRef<[T]> for MappedValues<T> {
+impl<T: Value> AsRef<[T]> for MappedValues<T> {
     fn as_ref(&self) -> &[T] {
         bytemuck::cast_slice(&self.map[self.begin..self.end])
     }

@@ -252,6 +252,8 @@ mod svmlight {
         use crate::data::{Sparse, Values};
         let sparse = |values| Sparse::new(2, 2, vec![0, 1], vec![0, 1, 3], vec![0, 0, 1], values).unwrap();
         assert_eq!(stored("1 1:1 2:1\n2 2:1.0"), sparse(Values::Ones));
+        assert_eq!(stored("1 1:255 2:1\n2 2:3"), sparse(Values::U8(vec![255, 1, 3])));
+        assert_eq!(stored("1 1:256 2:1\n2 2:-3"), sparse(Values::F32(vec![256.0, 1.0, -3.0])));
         assert_eq!(stored("1 1:1 2:1\n2 2:0.5"), sparse(Values::F32(vec![1.0, 1.0, 0.5])));
         assert_eq!(stored("1 1:1 2:0.5\n2 2:0.1"), sparse(Values::F64(vec![1.0, 0.5, 0.1])));
     }

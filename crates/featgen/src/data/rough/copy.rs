@@ -73,10 +73,9 @@ impl Copied {
     pub(crate) fn most_bytes(columns: &dyn Columns) -> u64 {
         let (rows, len) = (columns.rows(), columns.len() as u64);
         let full = columns.nonzeros() == (rows as u64).saturating_mul(len);
-        let each = if columns.is_narrow() { 4 } else { 8 };
         // Of data by rows, the columns that need an exact look would cost as much as all.
         let apart = columns.by_blocks().is_none() && columns.bytes_by_rows() == 0;
-        let fits = full && apart && Self::is_of_use(rows, len, each);
+        let fits = full && apart && Self::is_of_use(rows, len, columns.value_bytes());
         if fits { len * (rows.next_multiple_of(LANES) + size_of::<FactNumbers>()) as u64 } else { 0 }
     }
 
@@ -136,6 +135,7 @@ impl Part {
             let facts = match (column.full(), next.and_then(|next| next.full())) {
                 (Some(ValuesView::F32(x)), Some(ValuesView::F32(next))) => Facts::copy_ahead(x, next, bytes),
                 (Some(ValuesView::F64(x)), Some(ValuesView::F64(next))) => Facts::copy_ahead(x, next, bytes),
+                (Some(ValuesView::U8(x)), _) => Facts::copy_whole(x, bytes),
                 (Some(ValuesView::F32(x)), _) => Facts::copy(x, bytes),
                 (Some(ValuesView::F64(x)), _) => Facts::copy(x, bytes),
                 _ => Facts::NONE,

@@ -71,6 +71,13 @@ impl Facts {
         }
     }
 
+    /// The same of values that are bytes themselves: these tell all.
+    pub(crate) fn copy_whole(x: &[u8], bytes: &mut [u8]) -> Self {
+        bytes[..x.len()].copy_from_slice(x);
+        let spread = MIDDLE * (x.len() as f64).sqrt() * SLACK;
+        Self { low: 0.0, step: 1.0, unknown: 0.0, spread, largest: kernels::largest(x) }
+    }
+
     fn nothing_of<T: Number>(x: &[T]) -> Self {
         Self { largest: kernels::largest(x), ..Self::NONE }
     }

@@ -16,7 +16,7 @@ use super::write::{Plan, Share, StoreWriter};
 use crate::data::read::{Part, Reader, Repeats};
 use crate::data::rough::Copied;
 use crate::data::width::Width;
-use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView};
+use crate::data::{Column, Columns, Dataset, Labels, Names, Sparse, ValuesView, is_bytes};
 use crate::error::{Error, Reason, Result};
 use crate::files::{WholeFile, check_outputs};
 use crate::table::Recipe;
@@ -37,8 +37,9 @@ pub struct Conversion {
     pub memory: u64,
     /// The number of shards; by default as many as make them 64 MiB each.
     pub shards: Option<usize>,
-    /// Whether large dense columns are also kept in one byte a value, from which most scores are computed: a quarter more on disk, or
-    /// an eighth, and searches read that much only.
+    /// Whether large dense columns are also kept as bytes that are arranged for sums, one a value, from which most scores are computed:
+    /// searches read no more. That takes a quarter more on disk where values are 32-bit floats, an eighth where they are 64-bit ones, and
+    /// as much again where they are bytes themselves.
     pub copy: bool,
 }
 
@@ -349,6 +350,7 @@ impl ColumnSource for Sparse {
             each(Step::Column(view.id(k), at.len() as u64))?;
             let values = match view.values() {
                 ValuesView::Ones => &[],
+                ValuesView::U8(x) => &x[at.clone()],
                 ValuesView::F32(x) => bytemuck::cast_slice(&x[at.clone()]),
                 ValuesView::F64(x) => bytemuck::cast_slice(&x[at.clone()]),
             };
@@ -371,14 +373,18 @@ impl<C: std::ops::Deref<Target: Columns>> Taken<C> {
         Self { columns, memory, sparse }
     }
 
-    /// Calls `each` with every column and its id, in order.
-    fn for_each(&self, mut each: impl FnMut(u64, &Column) -> Result<()>) -> Result<()> {
+    /// The positions of all columns, as many at a time as may be taken out together.
+    fn some(&self) -> impl Iterator<Item = Vec<usize>> {
         let held = self.columns.len();
         let values = (self.columns.nonzeros() / held.max(1) as u64).max(1);
         // Half for the columns, half for what is around.
         let step = (self.memory / 2 / (12 * values)).clamp(1, held.max(1) as u64) as usize;
-        for first in (0..held).step_by(step) {
-            let positions: Vec<usize> = (first..held.min(first + step)).collect();
+        (0..held).step_by(step).map(move |first| (first..held.min(first + step)).collect())
+    }
+
+    /// Calls `each` with every column and its id, in order.
+    fn for_each(&self, mut each: impl FnMut(u64, &Column) -> Result<()>) -> Result<()> {
+        for positions in self.some() {
             for (&position, column) in positions.iter().zip(self.columns.gather(&positions)) {
                 each(self.columns.id(position), &column)?;
             }
@@ -396,18 +402,9 @@ impl<C: std::ops::Deref<Target: Columns>> ColumnSource for Taken<C> {
         if self.columns.all_ones() {
             return Ok(Kind::Ones);
         }
-        if self.columns.is_narrow() {
-            return Ok(Kind::F32);
-        }
-        let mut kind = if self.sparse { Kind::Ones } else { Kind::F32 };
-        self.for_each(|_, column| {
-            let (Column::Dense(values) | Column::Sparse { values, .. }) = column;
-            if values.iter().any(|&x| x != 1.0) {
-                kind = kind.max(narrowest(values));
-            }
-            Ok(())
-        })?;
-        Ok(kind)
+        let least = if self.sparse { Kind::Ones } else { Kind::U8 };
+        let columns = self.some().flat_map(|positions| self.columns.gather(&positions));
+        Ok(kind_of_columns(columns, least, self.columns.value_bytes()))
     }
 
     fn lengths(&mut self, each: &mut dyn FnMut(u64, u64)) -> Result<()> {
@@ -435,16 +432,36 @@ impl<C: std::ops::Deref<Target: Columns>> ColumnSource for Taken<C> {
     }
 }
 
-/// The narrowest of the two kinds of floats that holds these exactly.
+/// The narrowest kind, from `least` on, that holds all values of columns, of which it is known that so many bytes do. Looks at no more
+/// columns than it must.
+pub(super) fn kind_of_columns(columns: impl Iterator<Item = Column>, least: Kind, value_bytes: u64) -> Kind {
+    let mut kind = least;
+    for Column::Dense(values) | Column::Sparse { values, .. } in columns {
+        if kind.size() >= value_bytes {
+            break;
+        }
+        if kind > Kind::Ones || values.iter().any(|&x| x != 1.0) {
+            kind = kind.max(narrowest(&values));
+        }
+    }
+    kind
+}
+
+/// The narrowest kind that holds these exactly, though they be all 1.
 pub(super) fn narrowest(values: &[f64]) -> Kind {
     // Not a number is kept as wide as it came.
     let exact = |x: &f64| f64::from(*x as f32) == *x;
-    if values.iter().all(exact) { Kind::F32 } else { Kind::F64 }
+    match values.iter().all(exact) {
+        true if is_bytes(values) => Kind::U8,
+        true => Kind::F32,
+        false => Kind::F64,
+    }
 }
 
 pub(super) fn bytes_of(values: &[f64], kind: Kind) -> Vec<u8> {
     match kind {
         Kind::Ones => Vec::new(),
+        Kind::U8 => values.iter().map(|&x| x as u8).collect(),
         Kind::F32 => values.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect(),
         Kind::F64 => bytemuck::cast_slice(values).to_vec(),
     }
@@ -453,6 +470,7 @@ pub(super) fn bytes_of(values: &[f64], kind: Kind) -> Vec<u8> {
 pub(super) fn kind_of(values: ValuesView<'_>) -> Kind {
     match values {
         ValuesView::Ones => Kind::Ones,
+        ValuesView::U8(_) => Kind::U8,
         ValuesView::F32(_) => Kind::F32,
         ValuesView::F64(_) => Kind::F64,
     }

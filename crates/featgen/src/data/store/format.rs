@@ -48,6 +48,8 @@ impl Section {
 pub(super) enum Kind {
     /// All are 1, and not kept at all.
     Ones,
+    /// Whole numbers from 0 to 255.
+    U8,
     F32,
     F64,
 }
@@ -57,6 +59,7 @@ impl Kind {
     pub(super) fn size(self) -> u64 {
         match self {
             Self::Ones => 0,
+            Self::U8 => 1,
             Self::F32 => 4,
             Self::F64 => 8,
         }

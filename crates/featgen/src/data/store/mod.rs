@@ -217,6 +217,7 @@ impl Store {
             },
             None => match self.values(shard)? {
                 ValuesView::Ones => None,
+                ValuesView::U8(x) => Some(Box::new(Dense::new(x, rows, columns, Layout::ColumnMajor).ok()?)),
                 ValuesView::F32(x) => Some(Box::new(Dense::new(x, rows, columns, Layout::ColumnMajor).ok()?)),
                 ValuesView::F64(x) => Some(Box::new(Dense::new(x, rows, columns, Layout::ColumnMajor).ok()?)),
             },
@@ -250,6 +251,7 @@ impl Store {
     fn values(&self, shard: &Shard) -> Option<ValuesView<'_>> {
         Some(match self.index.values {
             Kind::Ones => ValuesView::Ones,
+            Kind::U8 => ValuesView::U8(self.array(&shard.values)?),
             Kind::F32 => ValuesView::F32(self.array(&shard.values)?),
             Kind::F64 => ValuesView::F64(self.array(&shard.values)?),
         })
@@ -272,6 +274,9 @@ impl Store {
                 let (rows, columns) = (self.index.rows as usize, shard.columns as usize);
                 match self.values(shard).expect(CHECKED) {
                     ValuesView::F64(x) => {
+                        f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(CHECKED))
+                    }
+                    ValuesView::U8(x) => {
                         f(&Dense::new(x, rows, columns, Layout::ColumnMajor).expect(CHECKED))
                     }
                     ValuesView::F32(x) => {
@@ -380,6 +385,7 @@ impl Store {
     pub fn kept_as(&self) -> &'static str {
         match self.index.values {
             Kind::Ones => "1 (not kept)",
+            Kind::U8 => "whole numbers from 0 to 255",
             Kind::F32 => "32-bit floats",
             Kind::F64 => "64-bit floats",
         }
@@ -513,8 +519,8 @@ impl Columns for Store {
         self.map.let_go();
     }
 
-    fn is_narrow(&self) -> bool {
-        self.index.values != Kind::F64
+    fn value_bytes(&self) -> u64 {
+        self.index.values.size()
     }
 
     fn all_ones(&self) -> bool {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::convert::{ColumnSource, Step, bytes_of, kind_of, narrowest};
+use super::convert::{ColumnSource, Step, bytes_of, kind_of, kind_of_columns};
 use super::format::Kind;
 use super::write::{Array, read_at};
 use crate::data::build::{Repeated, order_column};
@@ -120,6 +120,7 @@ impl Runs {
         }
         match view.values() {
             ValuesView::Ones => {}
+            ValuesView::U8(x) => values.push(x)?,
             ValuesView::F32(x) => values.push(bytemuck::cast_slice(x))?,
             ValuesView::F64(x) => values.push(bytemuck::cast_slice(x))?,
         }
@@ -136,10 +137,7 @@ impl Runs {
             Column::Dense(values) => Ok(values),
             Column::Sparse { .. } => Err(io::Error::other("dense data with a sparse column")),
         };
-        let mut kind = Kind::F32;
-        for column in groups().filter(|_| !columns.is_narrow()).flat_map(gather) {
-            kind = kind.max(narrowest(&values_of(column)?));
-        }
+        let kind = kind_of_columns(groups().flat_map(gather), Kind::U8, columns.value_bytes());
         let (run, [mut heads, rows, mut values]) =
             self.begin(kind, false, held as u64, held as u64 * length)?;
         for (id, column) in (0u64..).zip(groups().flat_map(gather)) {
@@ -272,6 +270,7 @@ impl WholeColumn {
                 let ones = &mut vec![(); rows.len()];
                 order_column(rows, ones)
             }
+            Kind::U8 => order_column(rows, values),
             Kind::F32 => order_column(rows, bytemuck::cast_slice_mut::<u8, [u8; 4]>(values)),
             Kind::F64 => order_column(rows, bytemuck::cast_slice_mut::<u8, [u8; 8]>(values)),
         }
@@ -365,6 +364,7 @@ fn widened(bytes: &[u8], from: Kind, to: Kind, count: usize) -> Option<Vec<u8>> 
     }
     let floats: Vec<f64> = match from {
         Kind::Ones => vec![1.0; count],
+        Kind::U8 => bytes.iter().map(|&x| f64::from(x)).collect(),
         _ => {
             let four = bytes.chunks_exact(4);
             four.map(|b| f64::from(f32::from_le_bytes(b.try_into().expect("four bytes")))).collect()

@@ -79,12 +79,16 @@ impl Copy {
         let rows = self.column.len() / kind.size() as usize;
         let mut chunks = vec![Chunk::default(); rows.div_ceil(size_of::<Chunk>())];
         let bytes = chunks.as_flattened_mut();
-        let facts = if kind == Kind::F64 {
-            let values = self.column.as_chunks().0.iter().map(|x| f64::from_le_bytes(*x));
-            Facts::copy(&values.collect::<Vec<f64>>(), bytes)
-        } else {
-            let values = self.column.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x));
-            Facts::copy(&values.collect::<Vec<f32>>(), bytes)
+        let facts = match kind {
+            Kind::Ones | Kind::U8 => Facts::copy_whole(&self.column, bytes),
+            Kind::F32 => {
+                let values = self.column.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x));
+                Facts::copy(&values.collect::<Vec<f32>>(), bytes)
+            }
+            Kind::F64 => {
+                let values = self.column.as_chunks().0.iter().map(|x| f64::from_le_bytes(*x));
+                Facts::copy(&values.collect::<Vec<f64>>(), bytes)
+            }
         };
         self.column.clear();
         self.bytes.push(bytes)?;

@@ -31,7 +31,7 @@ pub struct ShardColumns<'a> {
     ids: Vec<(Range<u64>, usize)>,
     len: usize,
     bytes_by_rows: u64,
-    narrow: bool,
+    value_bytes: u64,
     ones: bool,
     /// How many values columns have, once somebody asked for it.
     filled: OnceLock<Vec<u32>>,
@@ -70,7 +70,7 @@ impl<'a> ShardColumns<'a> {
             ids: Vec::new(),
             len: 0,
             bytes_by_rows: 0,
-            narrow: true,
+            value_bytes: 0,
             ones: true,
             filled: OnceLock::new(),
             fetched,
@@ -92,8 +92,10 @@ impl<'a> ShardColumns<'a> {
         self.nonzeros = self.nonzeros.saturating_add(facts.nonzeros);
         self.bytes_by_rows = self.bytes_by_rows.saturating_add(facts.bytes_by_rows);
         // Where there are no values, nothing is said of them.
-        self.narrow &= facts.narrow || facts.ids.is_empty();
-        self.ones &= facts.ones || facts.ids.is_empty();
+        if !facts.ids.is_empty() {
+            self.value_bytes = self.value_bytes.max(facts.value_bytes);
+            self.ones &= facts.ones;
+        }
         self.firsts.extend(facts.ids.first().map(|range| range.start));
         for range in facts.ids {
             let follows = self.ids.last().is_none_or(|(last, _)| last.end <= range.start);
@@ -419,8 +421,8 @@ impl Columns for ShardColumns<'_> {
         self.bytes_by_rows
     }
 
-    fn is_narrow(&self) -> bool {
-        self.narrow
+    fn value_bytes(&self) -> u64 {
+        self.value_bytes
     }
 
     fn all_ones(&self) -> bool {

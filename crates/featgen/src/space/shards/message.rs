@@ -160,7 +160,7 @@ pub(super) struct Facts {
     /// The ids of its columns, in ranges that follow each other.
     pub(super) ids: Vec<Range<u64>>,
     pub(super) bytes_by_rows: u64,
-    pub(super) narrow: bool,
+    pub(super) value_bytes: u64,
     pub(super) ones: bool,
 }
 

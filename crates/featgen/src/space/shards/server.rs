@@ -188,7 +188,7 @@ impl Shard<'_> {
             nonzeros: columns.nonzeros(),
             ids,
             bytes_by_rows: columns.bytes_by_rows(),
-            narrow: columns.is_narrow(),
+            value_bytes: columns.value_bytes(),
             ones: columns.all_ones(),
         }
     }
