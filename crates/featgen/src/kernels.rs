@@ -337,7 +337,17 @@ pub(crate) fn sum_at<R: RowNumber>(rows: &[R], v: &[f64]) -> f64 {
 /// The dot products of a sparse column with several vectors that lie row by row; each as [`dot_sparse`] gives it, to the bit.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn dot_tiles<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[Tile]) -> Tile {
-    fold_tiles(rows, x, v, |sum, x, v| lanes(|k| sum[k] + x * v[k]))
+    total(fold_tiles(rows, x, v, |sum: Tile, x, v| lanes(|k| sum[k] + x * v[k])))
+}
+
+/// The same, and those of the squares of the column, each as [`square_dot_sparse`] gives it, to the bit.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn dot_and_square_tiles<R: RowNumber, T: Number>(rows: &[R], x: &[T], v: &[Tile]) -> [Tile; 2] {
+    let add = |[dots, squares]: [Tile; 2], x: f64, v: &Tile| {
+        [lanes(|k| dots[k] + x * v[k]), lanes(|k| squares[k] + x * x * v[k])]
+    };
+    let sums = fold_tiles(rows, x, v, add);
+    [0, 1].map(|k| total(sums.map(|sum| sum[k])))
 }
 
 /// `sum_k x[k] v[rows[k]]`, the same of d, and `sum_k x[k]^2 d[rows[k]]`, where tiles begin with v and d. One look at each row.
@@ -346,19 +356,19 @@ pub(crate) fn gain_tiles<R: RowNumber, T: Number>(rows: &[R], x: &[T], both: &[T
     let add = |[v, d, dd, _]: Tile, x: f64, both: &Tile| {
         [v + x * both[0], d + x * both[1], dd + x * x * both[1], 0.0]
     };
-    let [v, d, dd, _] = fold_tiles(rows, x, both, add);
+    let [v, d, dd, _] = total(fold_tiles(rows, x, both, add));
     [v, d, dd]
 }
 
-/// Adds up what a column makes of tiles, in four partial sums.
+/// Four partial sums of what a column makes of tiles.
 #[inline(always)]
-fn fold_tiles<R: RowNumber, T: Number>(
+fn fold_tiles<R: RowNumber, T: Number, S: Copy + Default>(
     rows: &[R],
     x: &[T],
     v: &[Tile],
-    add: impl Fn(Tile, f64, &Tile) -> Tile,
-) -> Tile {
-    let [mut a, mut b, mut c, mut d] = [Tile::default(); 4];
+    add: impl Fn(S, f64, &Tile) -> S,
+) -> [S; 4] {
+    let [mut a, mut b, mut c, mut d] = [S::default(); 4];
     let (r4, r_rest) = rows.as_chunks::<4>();
     let (x4, x_rest) = x.as_chunks::<4>();
     for (r, x) in r4.iter().zip(x4) {
@@ -370,7 +380,7 @@ fn fold_tiles<R: RowNumber, T: Number>(
     for ((&r, &x), sum) in r_rest.iter().zip(x_rest).zip([&mut a, &mut b, &mut c, &mut d]) {
         *sum = add(*sum, x.wide(), &v[r.at()]);
     }
-    total(a, b, c, d)
+    [a, b, c, d]
 }
 
 /// The same where every value is 1.
@@ -388,12 +398,12 @@ pub(crate) fn sum_tiles<R: RowNumber>(rows: &[R], v: &[Tile]) -> Tile {
     for (&r, sum) in r_rest.iter().zip([&mut a, &mut b, &mut c, &mut d]) {
         *sum = add(*sum, &v[r.at()]);
     }
-    total(a, b, c, d)
+    total([a, b, c, d])
 }
 
 /// The total of four partial sums of every output.
 #[inline(always)]
-fn total(a: Tile, b: Tile, c: Tile, d: Tile) -> Tile {
+fn total([a, b, c, d]: [Tile; 4]) -> Tile {
     lanes(|k| (a[k] + c[k]) + (b[k] + d[k]))
 }
 

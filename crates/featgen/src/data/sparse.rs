@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::outputs::TOGETHER;
-use super::{Column, ColumnView, Columns, GoOn, Outputs, gain_dots_apart};
+use super::outputs::{TOGETHER, Tile};
+use super::{Column, ColumnView, Columns, GoOn, Outputs};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Number, RowNumber};
 use crate::parallel;
@@ -325,6 +325,48 @@ impl<'a, R: RowNumber> SparseView<'a, R> {
     }
 }
 
+impl<R: RowNumber> SparseView<'_, R> {
+    /// [`Columns::gain_dots`] of several outputs: a column stays in the nearest cache until all have used it.
+    fn gain_dots_of_many(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        if self.rows == 0 {
+            return out.fill(0.0);
+        }
+        let (width, outputs) = (range.len(), both.by_output().len() / (2 * self.rows));
+        let (dots, squares) = out.split_at_mut(2 * outputs * width);
+        for (j, position) in range.enumerate() {
+            let at = self.range(position);
+            if let Some(x) = self.full(&at) {
+                let vectors = both.by_output().chunks_exact(self.rows);
+                vectors.clone().enumerate().for_each(|(k, v)| dots[k * width + j] = x.dot(v));
+                let column = ColumnView::dense(x);
+                let d = vectors.skip(outputs).enumerate();
+                d.for_each(|(k, d)| squares[k * width + j] = column.square_dot(d));
+                continue;
+            }
+            for (first, tiles) in (0..).step_by(TOGETHER).zip(both.tiles()) {
+                let sums = self.tile_sums(at.clone(), tiles);
+                for k in first..(first + TOGETHER).min(2 * outputs) {
+                    dots[k * width + j] = sums[0][k - first];
+                    if k >= outputs {
+                        squares[(k - outputs) * width + j] = sums[1][k - first];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The sums of a column, and of its squares, with some vectors.
+    fn tile_sums(&self, at: Range<usize>, tiles: &[Tile]) -> [Tile; 2] {
+        let rows = &self.indices[at.clone()];
+        match self.values {
+            ValuesView::Ones => [kernels::sum_tiles(rows, tiles); 2],
+            ValuesView::U8(x) => kernels::dot_and_square_tiles(rows, &x[at], tiles),
+            ValuesView::F32(x) => kernels::dot_and_square_tiles(rows, &x[at], tiles),
+            ValuesView::F64(x) => kernels::dot_and_square_tiles(rows, &x[at], tiles),
+        }
+    }
+}
+
 impl<R: RowNumber> Columns for SparseView<'_, R> {
     fn rows(&self) -> usize {
         self.rows
@@ -415,9 +457,11 @@ impl<R: RowNumber> Columns for SparseView<'_, R> {
 
     fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
         let width = range.len();
-        // Of one output, residual and curvature are in the same tiles.
-        let tiles = both.tiles().next().filter(|_| out.len() == 3 * width);
-        let Some(tiles) = tiles else { return gain_dots_apart(self, range, both, out) };
+        if out.len() != 3 * width {
+            return self.gain_dots_of_many(range, both, out);
+        }
+        // Of one output, residual and curvature are in the same tiles. Without rows there is none.
+        let Some(tiles) = both.tiles().next() else { return out.fill(0.0) };
         let (v, d) = both.by_output().split_at(self.rows);
         for (j, position) in range.enumerate() {
             let at = self.range(position);

@@ -231,16 +231,16 @@ impl Gram {
         let (width, first, last, wide) = (self.width, columns.start, columns.end, columns.len());
         for rows in rows.chunks(ROWS) {
             // Row after row: what a product of matrices reads side by side lies side by side.
-            self.packed.resize(rows.len() * last, 0.0);
-            cache.pack(rows, last, &mut self.packed);
-            self.weighted.resize(rows.len() * wide, 0.0);
+            let packed = room(&mut self.packed, rows.len() * last);
+            cache.pack(rows, last, packed);
+            let weighted = room(&mut self.weighted, rows.len() * wide);
             let sums = &mut self.sums[columns.clone()];
-            let packed = self.packed.chunks_exact(last).zip(self.weighted.chunks_exact_mut(wide));
-            for ((row, weighted), &(_, weight)) in packed.zip(rows) {
+            let both = packed.chunks_exact(last).zip(weighted.chunks_exact_mut(wide));
+            for ((row, weighted), &(_, weight)) in both.zip(rows) {
                 kernels::weigh(weight, &row[first..], weighted, sums);
             }
-            let left = View::by_rows(&self.packed, rows.len(), last);
-            let right = View::by_rows(&self.weighted, rows.len(), wide);
+            let left = View::by_rows(packed, rows.len(), last);
+            let right = View::by_rows(weighted, rows.len(), wide);
             let entries = &mut self.entries[first * width..last * width];
             parallel::chunks_mut(entries, TILE * width, &|t, out| {
                 let count = out.len() / width;
@@ -252,6 +252,14 @@ impl Gram {
             });
         }
     }
+}
+
+/// So many numbers of any value, in room that is kept.
+fn room(kept: &mut Vec<f64>, count: usize) -> &mut [f64] {
+    if kept.len() < count {
+        kept.resize(count, 0.0);
+    }
+    &mut kept[..count]
 }
 
 #[cfg(test)]
