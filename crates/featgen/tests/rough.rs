@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use featgen::data::store::{Conversion, Store, StoreBuilder};
 use featgen::data::{
-    Column, ColumnView, Columns, Dense, Except, Genotypes, Joined, Labels, Layout, Names, Outputs,
+    Column, ColumnView, Columns, Dense, Except, Genotypes, Joined, Labels, Layout, Names, Outputs, Sparse,
+    Values,
 };
 use featgen::space::{
     Ask, Candidate, Feature, FeatureSpace, Fresh, Gain, GroupSpace, GroupWeight, Groups, Inputs, Scale,
@@ -216,6 +217,70 @@ fn of_dense_columns() {
             same_answers(&store_of(&by_columns, true), &ALL[1..2], "a store with a copy");
             let some = Except::new(&by_columns, [0, 5, 6, 1000]);
             same_answers(&some, &ALL[1..2], "without some");
+        }
+    }
+}
+
+/// Columns of which most have few values: of all sizes, also equal ones, and none of them other than 0.
+#[test]
+fn of_sparse_columns() {
+    const ROWS: usize = 700;
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    for (kind, most) in [("ones", 300), ("bytes", 300), ("numbers", 300), ("numbers of all sizes", 40)] {
+        let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for j in 0..9000u32 {
+            // Few columns have many values.
+            let often = most / (1 + rng.next_u32() % 200);
+            let mut rows: Vec<u32> = (0..often.min(j)).map(|_| rng.next_u32() % ROWS as u32).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            let size = if kind == "numbers of all sizes" { 10f64.powi((j % 9) as i32 - 4) } else { 1.0 };
+            values.extend(rows.iter().map(|_| match kind {
+                "ones" => 1.0,
+                "bytes" => f64::from(rng.next_u32() % 5),
+                _ => size * rng.sample::<f64, _>(StandardNormal),
+            }));
+            indices.extend(rows);
+            pointers.push(indices.len() as u64);
+        }
+        let values = match kind {
+            "ones" => Values::Ones,
+            "bytes" => Values::U8(values.iter().map(|&x| x as u8).collect()),
+            _ => Values::F64(values),
+        };
+        let columns = Sparse::new(ROWS, 9000, (0..9000).collect(), pointers, indices, values).unwrap();
+        let taken = HashSet::from([1000, 5000, 8999].map(|id| Candidate::Feature(Feature::input(id))));
+        let v: Vec<f64> = (0..2 * ROWS).map(|_| rng.sample::<f64, _>(StandardNormal)).collect();
+        // As of a hinge: where there is no residual there is no curvature, and once where there is one.
+        let hinge: Vec<f64> = v.iter().map(|v| v.max(0.0)).collect();
+        let curvature = |k: usize| if k == 5 { 0.0 } else { f64::from(u8::from(hinge[k] > 0.0)) };
+        let curvature: Vec<f64> = (0..2 * ROWS).map(curvature).collect();
+        for scaling in ALL {
+            let scale = scaling.map(|scaling| Scale::new(scaling, &Inputs::over(&columns), None).unwrap());
+            let inputs = || Inputs::over(&columns);
+            let space =
+                || LinearSpace::from(scale.as_ref().map_or_else(inputs, |scale| inputs().scaled(scale)));
+            let mut exact = space();
+            exact.limit(0);
+            for (outputs, budget, wanted) in [(1, 1, 1), (1, 20, 3), (2, 5, 30), (1, 9000, 5), (1, 5, 0)] {
+                let size = outputs * ROWS;
+                let gain = |intercept| Gain { curvature: (&curvature[..size]).into(), intercept, wanted };
+                let ask = |v| Ask::many(v, outputs, budget, &taken);
+                let asks = [
+                    ask(&v[..size]),
+                    ask(&hinge[..size]),
+                    ask(&hinge[..size]).by_gain(gain(true)),
+                    ask(&hinge[..size]).by_gain(gain(false)),
+                ];
+                for (k, ask) in asks.iter().enumerate() {
+                    let expected = bits(&exact.worst_case(ask).unwrap());
+                    for threads in [1, 3] {
+                        let find = || bits(&space().worst_case(ask).unwrap());
+                        let found = Context::new().threads(threads).run(find).unwrap();
+                        assert_eq!(found, expected, "{kind}, {scaling:?}, {outputs}, {budget}, ask {k}");
+                    }
+                }
+            }
         }
     }
 }

@@ -536,6 +536,7 @@ pub(super) use sift::{Between, Sieve};
 
 mod alike;
 mod gains;
+mod rare;
 mod sift;
 #[cfg(test)]
 mod tests;

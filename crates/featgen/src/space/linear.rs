@@ -149,11 +149,12 @@ impl FeatureSpace for LinearSpace<'_> {
         let sums = 8 * (made * demand.outputs * (kept + batches)) as u64;
         let laid = columns.laid_bytes(together * demand.outputs) + self.inputs.sift_bytes();
         let footprint = Footprint::of_inputs(sums + laid + self.inputs.scale_bytes(), columns, demand);
-        Footprint { most: footprint.most.saturating_add(columns.rough_bytes()), ..footprint }
+        let spared = columns.rough_bytes().saturating_add(self.inputs.rare_bytes(demand.outputs));
+        Footprint { most: footprint.most.saturating_add(spared), ..footprint }
     }
 
     fn limit(&mut self, _bytes: u64) {
-        // What rough scores need is all that can be done without.
+        // What tells which columns need no exact look is all that can be done without.
         self.sieve.room = 0;
     }
 }

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::parallel;
 
 /// Columns that are asked about at a time, at most: their sums are kept for every run.
-const ASKED: usize = 1 << 18;
+const ASKED: usize = 1 << 16;
 
 /// What is asked about some columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

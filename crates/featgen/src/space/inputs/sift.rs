@@ -1,4 +1,4 @@
-//! The best of all columns, most of which are looked at only roughly.
+//! The best of all columns, most of which are looked at only roughly, or not at all (see [`rare`](super::rare)).
 //!
 //! A storage may have sums that cost little, and know how far off they are: [`Columns::rough_dots`](crate::data::Columns::rough_dots).
 //! Then so are the scores that are made of them. No column can be among the B best whose score is surely below what B others surely
@@ -6,8 +6,10 @@
 //! would find, to the bit.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::rare::Rare;
 use super::{Inputs, both};
 use crate::data::Outputs;
 use crate::error::Result;
@@ -28,15 +30,38 @@ const AHEAD: usize = 64;
 
 /// How the columns of a space are sifted, from search to search.
 pub(in crate::space) struct Sieve {
-    /// Bytes that rough scores may take.
+    /// Bytes that rough scores, or what is known of columns of few values, may take.
     pub(in crate::space) room: u64,
     /// How often it was in vain.
     in_vain: AtomicUsize,
+    /// What is known of columns of few values, if that is worth it, once somebody asked.
+    rare: OnceLock<Option<Rare>>,
 }
 
 impl Default for Sieve {
     fn default() -> Self {
-        Self { room: u64::MAX, in_vain: AtomicUsize::new(0) }
+        Self { room: u64::MAX, in_vain: AtomicUsize::new(0), rare: OnceLock::new() }
+    }
+}
+
+/// How the best columns are found.
+enum Way<'s> {
+    /// By an exact look at all.
+    All,
+    /// By one at those of many values, and at those of few that may be as good.
+    Frequent(&'s Rare),
+    /// By a rough look at all, and an exact one at those that may be among the best.
+    Rough,
+}
+
+impl Sieve {
+    /// Remembers that a look at some columns before the others was in vain.
+    pub(super) fn was_in_vain(&self) {
+        self.in_vain.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.in_vain.load(Ordering::Relaxed) >= PATIENCE
     }
 }
 
@@ -67,15 +92,31 @@ impl Inputs<'_> {
         taken: &[usize],
         sieve: &Sieve,
     ) -> Result<Tops<usize>> {
-        let best_of = |range: Range<usize>, lengths: &[f64]| {
-            let mut tops = Tops::new(wanted);
+        let way = self.way(wanted, v.outputs, sieve, || self.columns.has_rough(sieve.room))?;
+        let offer_all = |range: Range<usize>, lengths: &[f64], tops: &mut Tops<usize>| {
             range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, taken));
-            tops
         };
-        if !(self.is_worth_sifting(wanted, self.columns.len(), sieve) && self.columns.has_rough(sieve.room)) {
+        if matches!(way, Way::All) {
+            let best_of = |range: Range<usize>, lengths: &[f64]| {
+                let mut tops = Tops::new(wanted);
+                offer_all(range, lengths, &mut tops);
+                tops
+            };
             return Ok(self.pulls(v, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)));
         }
         let laid = Outputs::new(v.v, v.rows);
+        let exact = |range: Range<usize>, tops: &mut Tops<usize>| {
+            self.with_sums(range.clone(), v.outputs, &laid, None, |sums| {
+                self.check(range.start, sums, range.len())?;
+                offer_all(range.clone(), &Sums::new(sums, range.len()).lengths(), tops);
+                Ok(())
+            })?
+        };
+        if let Way::Frequent(rare) = way {
+            let reach = rare.reach(v, None);
+            let least = |tops: &Tops<usize>| reach.least_by_score(tops.threshold());
+            return self.best_of_frequent(rare, wanted, exact, least, sieve);
+        }
         let rough = |range: Range<usize>, tops: &mut Tops<usize>| {
             let offer = |(position, score): (usize, Between)| {
                 tops.offer(score.least, position, taken);
@@ -84,12 +125,6 @@ impl Inputs<'_> {
             range.clone().zip(self.rough_lengths(range, v.outputs, &laid)).map(offer).collect()
         };
         let may_win = |most: &Most, tops: &Tops<usize>| !is_below(most.score, tops.threshold());
-        let exact = |range: Range<usize>| {
-            self.with_sums(range.clone(), v.outputs, &laid, None, |sums| {
-                self.check(range.start, sums, range.len())?;
-                Ok(best_of(range.clone(), &Sums::new(sums, range.len()).lengths()))
-            })?
-        };
         self.sift(sieve, wanted, rough, may_win, exact)
     }
 
@@ -158,19 +193,40 @@ impl Inputs<'_> {
         taken: &[usize],
         sieve: &Sieve,
     ) -> Result<Tops<usize>> {
-        let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
-            let mut tops = Tops::new(wanted);
+        let offer_all = |range: Range<usize>, lengths: &[f64], gains: &[f64], tops: &mut Tops<usize>| {
             for ((position, length), &gain) in range.zip(lengths).zip(gains) {
                 tops.offer_both(length.abs(), gain, position, taken);
             }
-            tops
         };
         let has_rough = || self.columns.has_rough_gains() && self.columns.has_rough(sieve.room);
-        if !(self.is_worth_sifting(wanted, self.columns.len(), sieve) && has_rough()) {
+        let way = self.way(wanted, v.outputs, sieve, has_rough)?;
+        if matches!(way, Way::All) {
+            let best_of = |range: Range<usize>, lengths: &[f64], gains: &[f64]| {
+                let mut tops = Tops::new(wanted);
+                offer_all(range, lengths, gains, &mut tops);
+                tops
+            };
             return Ok(self.gains(v, gain, best_of, Tops::merge)?.unwrap_or_else(|| Tops::new(0)));
         }
         let (outputs, both, totals) = (v.outputs, both(v, gain), gain.totals(v.rows));
         let laid = Outputs::new(&both, v.rows);
+        let exact = |range: Range<usize>, tops: &mut Tops<usize>| {
+            self.go_on()?;
+            let mut sums = vec![0.0; 3 * outputs * range.len()];
+            self.columns.gain_dots(range.clone(), &laid, &mut sums);
+            let gains = self.gains_of(&range, &mut sums, gain, &totals)?;
+            let lengths = Sums::new(&sums[..outputs * range.len()], range.len()).lengths();
+            offer_all(range, &lengths, &gains, tops);
+            Ok(())
+        };
+        if let Way::Frequent(rare) = way {
+            let reach = rare.reach(v, Some(gain));
+            let least = |tops: &Tops<usize>| {
+                let by_gain = reach.least_by_gain(tops.fresh.threshold());
+                by_gain.min(reach.least_by_score(tops.best.threshold()))
+            };
+            return self.best_of_frequent(rare, wanted, exact, least, sieve);
+        }
         let rough = |range: Range<usize>, tops: &mut Tops<usize>| {
             let mut out = vec![0.0; 6 * outputs * range.len()];
             self.columns.rough_gain_dots(range.clone(), &laid, &mut out);
@@ -195,15 +251,38 @@ impl Inputs<'_> {
             let no_best = is_below(most.score, tops.best.threshold());
             !(no_best && is_below(most.gain, tops.fresh.threshold()))
         };
-        let exact = |range: Range<usize>| {
-            self.go_on()?;
-            let mut sums = vec![0.0; 3 * outputs * range.len()];
-            self.columns.gain_dots(range.clone(), &laid, &mut sums);
-            let gains = self.gains_of(&range, &mut sums, gain, &totals)?;
-            let lengths = Sums::new(&sums[..outputs * range.len()], range.len()).lengths();
-            Ok(best_of(range.clone(), &lengths, &gains))
-        };
         self.sift(sieve, wanted, rough, may_win, exact)
+    }
+
+    /// How to find the best, so many of them.
+    fn way<'s>(
+        &self,
+        wanted: Wanted,
+        outputs: usize,
+        sieve: &'s Sieve,
+        has_rough: impl Fn() -> bool,
+    ) -> Result<Way<'s>> {
+        if self.is_worth_sifting(wanted, self.columns.len(), sieve) && has_rough() {
+            return Ok(Way::Rough);
+        }
+        Ok(self.rare(outputs, sieve)?.map_or(Way::All, Way::Frequent))
+    }
+
+    /// What is known of columns of few values, if it pays and there is room for it.
+    fn rare<'s>(&self, outputs: usize, sieve: &'s Sieve) -> Result<Option<&'s Rare>> {
+        if sieve.is_hopeless() || !self.is_very_sparse() || self.rare_bytes(outputs) > sieve.room {
+            return Ok(None);
+        }
+        if let Some(rare) = sieve.rare.get() {
+            return Ok(rare.as_ref());
+        }
+        let rare = Rare::new(self)?;
+        Ok(sieve.rare.get_or_init(|| rare).as_ref())
+    }
+
+    /// Bytes of that, if it may pay.
+    pub(in crate::space) fn rare_bytes(&self, outputs: usize) -> u64 {
+        if self.is_very_sparse() { Rare::bytes(self.columns.len(), self.rows(), outputs) } else { 0 }
     }
 
     /// Bytes of what is known of all columns after a rough look.
@@ -215,14 +294,13 @@ impl Inputs<'_> {
     /// Whether a rough look pays where the best of so many candidates are wanted.
     fn is_worth_sifting(&self, wanted: Wanted, candidates: usize, sieve: &Sieve) -> bool {
         let many = wanted.best.saturating_add(wanted.fresh).saturating_mul(FEW);
-        let hopeless = sieve.in_vain.load(Ordering::Relaxed) >= PATIENCE;
-        !hopeless && many <= candidates && self.columns.by_blocks().is_none()
+        !sieve.is_hopeless() && many <= candidates && self.columns.by_blocks().is_none()
     }
 
     /// Remembers a look that was in vain, by the columns that it left.
     fn count_in_vain(&self, left: &[Range<usize>], sieve: &Sieve) {
         if left.iter().map(Range::len).sum::<usize>() > self.columns.len() / MANY_LEFT {
-            sieve.in_vain.fetch_add(1, Ordering::Relaxed);
+            sieve.was_in_vain();
         }
     }
 
@@ -242,7 +320,7 @@ impl Inputs<'_> {
         wanted: Wanted,
         rough: impl Fn(Range<usize>, &mut Tops<usize>) -> Vec<Most> + Sync,
         may_win: impl Fn(&Most, &Tops<usize>) -> bool + Sync,
-        exact: impl Fn(Range<usize>) -> Result<Tops<usize>> + Sync + Send,
+        exact: impl Fn(Range<usize>, &mut Tops<usize>) -> Result<()> + Sync,
     ) -> Result<Tops<usize>> {
         let (len, batch) = (self.columns.len(), self.columns.batch());
         let mut most = vec![Most::default(); len];
@@ -258,7 +336,9 @@ impl Inputs<'_> {
         self.count_in_vain(&left, sieve);
         let look = |k: usize| {
             self.fetch_ahead(&left, k);
-            exact(left[k].clone())
+            let mut tops = Tops::new(wanted);
+            exact(left[k].clone(), &mut tops)?;
+            Ok(tops)
         };
         let best = parallel::reduce(left.len(), look, Tops::merge)?;
         Ok(best.unwrap_or_else(|| Tops::new(wanted)))
@@ -266,12 +346,12 @@ impl Inputs<'_> {
 }
 
 /// Whether a number that may not be one is surely below another.
-fn is_below(most: f64, other: f64) -> bool {
+pub(super) fn is_below(most: f64, other: f64) -> bool {
     most < other
 }
 
 /// Positions, which increase, as ranges of at most so many neighbours.
-fn runs(positions: impl Iterator<Item = usize>, most: usize) -> Vec<Range<usize>> {
+pub(super) fn runs(positions: impl Iterator<Item = usize>, most: usize) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for position in positions {
         match runs.last_mut().filter(|run| run.end == position && run.len() < most) {
