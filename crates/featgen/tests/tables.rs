@@ -470,6 +470,14 @@ mod typed {
         assert_eq!(names, ["a,b = 101", "a,b = 7", "a,b = other", "a,b = missing"]);
         let numbers = read(Options { number: vec!["a,b".to_owned()], ..Options::default() });
         assert_eq!(numbers.names.list(), ["a,b"]);
+        // A Parquet file has the numbers themselves, and says beside them what they were.
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let written = Reader::new().require_labels(false).read(&path).unwrap();
+        assert_eq!(written.names.list(), names);
+        assert_eq!(inputs(&written), inputs(&read(Options::default())));
     }
 
     #[test]

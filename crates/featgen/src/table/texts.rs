@@ -118,6 +118,15 @@ impl Texts {
         new
     }
 
+    /// Adds a row with the code of one before.
+    pub fn push_again(&mut self, code: u32) {
+        if code != MISSING {
+            let count = &mut self.levels.counts[code as usize];
+            *count = count.saturating_add(1);
+        }
+        self.codes.push(code);
+    }
+
     /// Adds a row without a value.
     pub fn push_missing(&mut self) {
         self.codes.push(MISSING);
@@ -182,10 +191,14 @@ mod tests {
         for k in 0..5000 {
             assert_eq!(texts.push(&format!("level {}", k % 1777)), k < 1777);
         }
-        texts.push_missing();
+        texts.push_again(MISSING);
         assert_eq!((texts.levels().len(), texts.missing(), texts.codes().len()), (1777, 3, 5003));
         assert!(texts.levels().iter().enumerate().all(|(k, (text, _))| text == format!("level {k}")));
         assert_eq!((texts.levels().rows(), texts.levels().iter().next()), (5000, Some(("level 0", 3))));
+
+        let mut again = texts.clone();
+        again.push_again(7);
+        assert_eq!((again.codes()[5003], again.levels().rows()), (7, 5001));
 
         let mut whole = Texts::default();
         whole.push("level 5");

@@ -1,5 +1,6 @@
 //! Parquet files, Arrow files (IPC) and batches of Arrow: tables whose columns have types. They are read by batches.
 
+mod parquet;
 mod sizes;
 
 use std::cell::Cell;
@@ -16,12 +17,11 @@ use arrow_array::types::{
     Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, RecordBatchReader};
+use arrow_array::{Array, ArrowPrimitiveType, DictionaryArray, RecordBatch, RecordBatchReader, StringArray};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use self::parquet::Parquet;
 use super::header::{Header, Label};
 use super::source::Source;
 use super::spellings::Spellings;
@@ -31,7 +31,7 @@ use crate::data::{Labels, Names};
 use crate::error::{Error, Reason, Result, reserve};
 use crate::parallel;
 use crate::table::cells::is_missing;
-use crate::table::{Ask, Frame, How, Impute, Options, Recipe, Series, Survey, Texts, Unit, asked};
+use crate::table::{Ask, Frame, How, Impute, MISSING, Options, Recipe, Series, Survey, Texts, Unit, asked};
 
 /// Milliseconds, or other parts of it, in a day.
 const DAY: f64 = 86400.0;
@@ -88,9 +88,7 @@ impl Frames {
     fn at(place: Place, name: &str, label: Label<'_>, context: &Context) -> Result<Self> {
         let fields: Vec<(String, DataType)> = guarded(name, || {
             let schema = match &place {
-                Place::Parquet(path) => {
-                    ParquetRecordBatchReaderBuilder::try_new(file(path)?)?.schema().clone()
-                }
+                Place::Parquet(path) => return Ok(Parquet::open(file(path)?)?.columns()),
                 Place::Arrow(path) => {
                     sizes::check(&mut file(path)?)?;
                     FileReader::try_new(BufReader::new(file(path)?), None)?.schema()
@@ -228,9 +226,7 @@ impl Frames {
         guarded(&self.shape.header.file, || {
             Ok(match &mut self.place {
                 Place::Parquet(path) => {
-                    let builder = ParquetRecordBatchReaderBuilder::try_new(file(path)?)?;
-                    let mask = ProjectionMask::roots(builder.parquet_schema(), needed.iter().copied());
-                    Box::new(builder.with_projection(mask).with_batch_size(rows).build()?) as Batches
+                    Box::new(Parquet::open(file(path)?)?.batches(needed, rows)?) as Batches
                 }
                 Place::Arrow(path) => {
                     let mut reader = FileReader::try_new(BufReader::new(file(path)?), Some(needed.to_vec()))?;
@@ -342,18 +338,58 @@ impl Shape {
         }
         // Few of a batch are different: they are told apart near the processor before all are.
         let mut own = Texts::default();
-        let read = each_text(array, &mut |row, text| {
-            match text.map(str::trim).filter(|text| !is_missing(text.as_bytes())) {
-                Some(text) if text.contains('\0') => {
-                    return Err(self.wrong(k, row, format_args!("{} is not text", quoted(text.as_bytes()))));
-                }
-                Some(text) => _ = own.push(text),
-                None => own.push_missing(),
+        let numbers = array.as_dictionary_opt::<Int32Type>();
+        let dictionary = numbers.and_then(|numbers| numbers.values().as_string_opt::<i32>());
+        match (numbers, dictionary) {
+            // Dictionaries may hold far more than an array has rows.
+            (Some(numbers), Some(dictionary)) if dictionary.len() / 8 <= array.len() => {
+                self.add_looked_up(k, numbers, dictionary, &mut own)?;
             }
-            Ok(())
-        });
-        read.unwrap_or_else(|| Err(self.unsupported(k)))?;
+            _ => each_text(array, &mut |row, text| self.add_cell(k, row, text, &mut own))
+                .unwrap_or_else(|| Err(self.unsupported(k)))?,
+        }
         texts.append(&own);
+        Ok(())
+    }
+
+    /// Adds the cells of an array of dictionary numbers as text: each text of the dictionary is looked at once, where it is met first.
+    fn add_looked_up(
+        &self,
+        k: usize,
+        numbers: &DictionaryArray<Int32Type>,
+        dictionary: &StringArray,
+        own: &mut Texts,
+    ) -> Result<()> {
+        const NEW: u32 = MISSING - 1;
+        let mut codes = vec![NEW; dictionary.len()];
+        let (nulls, last) = (numbers.nulls(), dictionary.len().checked_sub(1));
+        for (row, &number) in numbers.keys().values().iter().enumerate() {
+            let is_there = nulls.is_none_or(|nulls| nulls.is_valid(row));
+            // Arrays from elsewhere are taken as they are, whatever their numbers.
+            let Some(number) = last.filter(|_| is_there).map(|last| (number as usize).min(last)) else {
+                own.push_missing();
+                continue;
+            };
+            if codes[number] == NEW {
+                let text = dictionary.is_valid(number).then(|| dictionary.value(number));
+                self.add_cell(k, row, text, own)?;
+                codes[number] = own.codes().last().copied().unwrap_or(MISSING);
+            } else {
+                own.push_again(codes[number]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a cell as text.
+    fn add_cell(&self, k: usize, row: usize, text: Option<&str>, own: &mut Texts) -> Result<()> {
+        match text.map(str::trim).filter(|text| !is_missing(text.as_bytes())) {
+            Some(text) if text.contains('\0') => {
+                return Err(self.wrong(k, row, format_args!("{} is not text", quoted(text.as_bytes()))));
+            }
+            Some(text) => _ = own.push(text),
+            None => own.push_missing(),
+        }
         Ok(())
     }
 
@@ -466,8 +502,9 @@ fn texts<'a>(array: &'a dyn Array) -> Option<Box<dyn Fn(usize) -> Option<&'a str
             let values = dictionary.values();
             // Where there are no values, no key can be looked up.
             let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
-            let value = texts(values.as_ref())?;
-            Box::new(move |row| keys.get(row).filter(|_| array.is_valid(row)).and_then(|&key| value(key)))
+            let (value, nulls) = (texts(values.as_ref())?, array.nulls());
+            let is_valid = move |row| nulls.is_none_or(|nulls| nulls.is_valid(row));
+            Box::new(move |row| keys.get(row).filter(|_| is_valid(row)).and_then(|&key| value(key)))
         }
         _ => return None,
     })

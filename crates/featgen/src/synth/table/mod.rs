@@ -155,10 +155,10 @@ impl Table {
             }
             #[cfg(feature = "arrow")]
             TableFormat::Parquet => {
-                let mut writer = parquet::begin(out, &columns)?;
-                let batch = |block: Block| parquet::batch(&columns, &block);
-                self.for_each_block(set, rows, batch, |batch| Ok(writer.write(&batch)?))?;
-                writer.close().map(drop).map_err(io::Error::from)
+                let mut file = parquet::begin(out, &columns)?;
+                let cells = |block: Block| Ok(parquet::cells(&columns, &block));
+                self.for_each_block(set, rows, cells, |cells| Ok(parquet::write(&mut file, &cells)?))?;
+                Ok(file.close().map(drop)?)
             }
             #[cfg(not(feature = "arrow"))]
             TableFormat::Parquet => Err(io::Error::other("this featgen was built without Parquet and Arrow")),
