@@ -1,6 +1,6 @@
 //! Dense matrices: products, Cholesky factors and a tridiagonal form.
 //!
-//! Products are those of the crate `gemm`. All else is arranged so that nearly all of its work is such products, and needs little code
+//! Products are those of the crate `gemm-f64`. All else is arranged so that nearly all of its work is such products, and needs little code
 //! besides. Matrices lie column by column.
 
 mod cholesky;
@@ -8,7 +8,8 @@ mod tridiagonal;
 
 use std::ops::{Index, IndexMut, Range};
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
+use gemm_f64::gemm::f64::get_gemm_fn;
 
 pub(crate) use cholesky::Cholesky;
 pub(crate) use tridiagonal::Tridiagonal;
@@ -76,7 +77,7 @@ pub(crate) fn add_product(scale: f64, left: View<'_>, right: View<'_>, out: &mut
     // Strides are those of slices, which fit an `isize`. What is written is nobody else's.
     #[allow(unsafe_code)]
     unsafe {
-        gemm::gemm(
+        get_gemm_fn()(
             rows,
             columns,
             inner,
