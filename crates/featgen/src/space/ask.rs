@@ -54,13 +54,11 @@ pub struct Gain<'a> {
 }
 
 impl Gain<'_> {
-    /// The gain of a feature, from its sums `c`, `sum d x` and `sum d x^2` of every output, and the outputs' sums of `d`.
-    pub(super) fn of(&self, sums: impl Iterator<Item = ([f64; 3], f64)>) -> f64 {
-        sums.map(|([c, first, second], total)| {
-            let lost = if self.intercept && total > 0.0 { first * first / total } else { 0.0 };
-            c * c / (1.0 + (second - lost).max(0.0))
-        })
-        .sum()
+    /// The part of one output in the gain of a feature, from its sums `c`, `sum d x` and `sum d x^2` there, and the output's sum of `d`.
+    #[inline(always)]
+    pub(super) fn in_output(&self, [c, first, second]: [f64; 3], total: f64) -> f64 {
+        let lost = if self.intercept && total > 0.0 { first * first / total } else { 0.0 };
+        c * c / (1.0 + (second - lost).max(0.0))
     }
 
     /// The sum of the curvature of every output.

@@ -94,12 +94,14 @@ impl Inputs<'_> {
         self.weigh(range, second, 2);
         let (own, first) = dots.split_at(width * outputs);
         self.check(range.start, own, width)?;
-        let of = |j: usize| {
-            let at = |output: usize| output * width + j;
-            let sums = |k: usize| ([own[at(k)], first[at(k)], second[at(k)]], totals[k]);
-            gain.of((0..outputs).map(sums))
-        };
-        Ok((0..width).map(of).collect())
+        let mut gains = vec![0.0; width];
+        for (k, &total) in totals.iter().enumerate() {
+            let [c, first, second] = [own, first, &*second].map(|sums| &sums[k * width..(k + 1) * width]);
+            for (j, all) in gains.iter_mut().enumerate() {
+                *all += gain.in_output([c[j], first[j], second[j]], total);
+            }
+        }
+        Ok(gains)
     }
 }
 

@@ -94,7 +94,13 @@ impl Inputs<'_> {
     ) -> Result<Tops<usize>> {
         let way = self.way(wanted, v.outputs, sieve, || self.columns.has_rough(sieve.room))?;
         let offer_all = |range: Range<usize>, lengths: &[f64], tops: &mut Tops<usize>| {
-            range.zip(lengths).for_each(|(position, length)| tops.offer(length.abs(), position, taken));
+            let mut known = tops.threshold();
+            for (position, score) in range.zip(lengths).map(|(position, length)| (position, length.abs())) {
+                if !is_below(score, known) {
+                    tops.offer(score, position, taken);
+                    known = tops.threshold();
+                }
+            }
         };
         if matches!(way, Way::All) {
             let best_of = |range: Range<usize>, lengths: &[f64]| {
@@ -194,8 +200,15 @@ impl Inputs<'_> {
         sieve: &Sieve,
     ) -> Result<Tops<usize>> {
         let offer_all = |range: Range<usize>, lengths: &[f64], gains: &[f64], tops: &mut Tops<usize>| {
+            let thresholds = |tops: &Tops<usize>| [tops.best.threshold(), tops.fresh.threshold()];
+            let mut known = thresholds(tops);
             for ((position, length), &gain) in range.zip(lengths).zip(gains) {
-                tops.offer_both(length.abs(), gain, position, taken);
+                let score = length.abs();
+                // Most are told apart here already.
+                if !(is_below(score, known[0]) && is_below(gain, known[1])) {
+                    tops.offer_both(score, gain, position, taken);
+                    known = thresholds(tops);
+                }
             }
         };
         let has_rough = || self.columns.has_rough_gains() && self.columns.has_rough(sieve.room);
@@ -400,7 +413,7 @@ impl Between {
         }
     }
 
-    /// The gain of a feature whose sums, as [`Gain::of`] takes them, have sizes between these.
+    /// The gain of a feature whose sums, as [`Gain::in_output`] takes them, have sizes between these.
     fn gain(gain: &Gain<'_>, sums: impl Iterator<Item = ([Self; 3], f64)>) -> Self {
         let mut between = Self { least: 0.0, most: 0.0 };
         for ([c, first, second], total) in sums {
