@@ -225,6 +225,18 @@ pub(crate) fn dots_and_square<T: Number>(x: &[T], v: &[f64], d: &[f64]) -> [f64;
     [finish(sv, x_rest, v_rest), finish(sd, x_rest, d_rest), finish(squares, rest, d_rest)]
 }
 
+/// The same sums, each over one row after the other.
+pub(crate) fn sums_in_order<T: Number>(x: &[T], v: &[f64], d: &[f64]) -> [f64; 3] {
+    let [mut sv, mut sd, mut squares] = [0.0; 3];
+    for ((x, v), d) in x.iter().zip(v).zip(d) {
+        let x = x.wide();
+        sv += v * x;
+        sd += d * x;
+        squares += d * (x * x);
+    }
+    [sv, sd, squares]
+}
+
 /// A part of the dot product of a column, which begins where the parts before it left off: with [`finish_dot`] at the end, it is
 /// as [`dot`] gives it, to the bit. Parts are of whole lanes: of a multiple of [`LANES`] rows.
 #[multiversion(targets("x86_64+avx2"))]

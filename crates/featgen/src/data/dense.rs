@@ -110,6 +110,9 @@ const BLOCK_BYTES: usize = 1 << 25;
 const PAGE: usize = 1 << 12;
 const READ_AROUND: usize = 1 << 17;
 
+/// Neighbouring columns of data by rows that are taken out for several sums: with more of them, cache lines are read for the whole.
+const FEW_COLUMNS: usize = 2;
+
 /// Rows from which the wanted columns are taken together.
 const GATHERED_ROWS: usize = 256;
 
@@ -265,6 +268,23 @@ impl<T: Value, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
     }
 }
 
+impl<T: Value, S: AsRef<[T]> + Send + Sync> Dense<T, S> {
+    /// [`Columns::gain_dots`] of few columns of data by rows. Each value is in a cache line of its own, so that a column is taken out once for
+    /// all sums; they are added up in the order of rows, as all sums of such data are.
+    fn gain_dots_of_few(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
+        let (n, width) = (self.rows.len(), range.len());
+        let outputs = out.len() / (3 * width.max(1));
+        let (v, d) = both.by_output().split_at(outputs * n);
+        let columns = self.taken(&range.collect::<Vec<usize>>(), |x| x);
+        for (j, x) in columns.iter().enumerate() {
+            for k in 0..outputs {
+                let sums = kernels::sums_in_order(x, &v[k * n..(k + 1) * n], &d[k * n..(k + 1) * n]);
+                (0..3).for_each(|s| out[(s * outputs + k) * width + j] = sums[s]);
+            }
+        }
+    }
+}
+
 impl<T: Value, S: AsRef<[T]> + Send + Sync> RowBlocks for Dense<T, S> {
     fn block(&self) -> usize {
         (BLOCK_BYTES / (self.columns.max(1) * size_of::<T>())).max(kernels::ROWS)
@@ -383,6 +403,9 @@ impl<T: Value, S: AsRef<[T]> + Send + Sync> Columns for Dense<T, S> {
 
     fn gain_dots(&self, range: Range<usize>, both: &Outputs<'_>, out: &mut [f64]) {
         let width = range.len();
+        if self.layout == Layout::RowMajor && width <= FEW_COLUMNS && self.by_blocks().is_none() {
+            return self.gain_dots_of_few(range, both, out);
+        }
         if self.layout == Layout::RowMajor || out.len() != 3 * width {
             return gain_dots_apart(self, range, both, out);
         }
