@@ -117,7 +117,9 @@ def test_what_is_transformed_stays_of_its_kind(space, kind, dtype):
         assert type(values) is (sp.csr_array if kind in (sp.csr_array, sp.csc_array) else sp.csr_matrix)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.uint16, np.int64, np.float16, np.longdouble, object])
+@pytest.mark.parametrize(
+    "dtype", [bool, np.uint8, np.int8, np.uint16, np.int64, np.float16, np.longdouble, object]
+)
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
 def test_other_types_of_values(layout, dtype, same_model):
     if dtype in (object, np.float16, np.longdouble) and layout is not np.asarray:
