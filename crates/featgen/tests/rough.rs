@@ -226,7 +226,9 @@ fn of_dense_columns() {
 fn of_sparse_columns() {
     const ROWS: usize = 700;
     let mut rng = ChaCha8Rng::seed_from_u64(6);
-    for (kind, most) in [("ones", 300), ("bytes", 300), ("numbers", 300), ("numbers of all sizes", 40)] {
+    for (kind, most) in
+        [("ones", 300), ("bytes", 300), ("numbers", 300), ("numbers of all sizes", 40), ("tiny numbers", 300)]
+    {
         let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for j in 0..9000u32 {
             // Few columns have many values.
@@ -234,7 +236,13 @@ fn of_sparse_columns() {
             let mut rows: Vec<u32> = (0..often.min(j)).map(|_| rng.next_u32() % ROWS as u32).collect();
             rows.sort_unstable();
             rows.dedup();
-            let size = if kind == "numbers of all sizes" { 10f64.powi((j % 9) as i32 - 4) } else { 1.0 };
+            let size = match kind {
+                "numbers of all sizes" => 10f64.powi((j % 9) as i32 - 4),
+                // Their squares are less than any number, but for those of some columns of many values.
+                "tiny numbers" if j % 2 == 0 => 1e-170,
+                "tiny numbers" => 1e-175,
+                _ => 1.0,
+            };
             values.extend(rows.iter().map(|_| match kind {
                 "ones" => 1.0,
                 "bytes" => f64::from(rng.next_u32() % 5),

@@ -165,7 +165,7 @@ impl<'a> Residuals<'a> {
 }
 
 /// Squares whose sum is smaller may have lost digits, or all of themselves.
-const SMALL: f64 = 1e-280;
+pub(super) const SMALL: f64 = 1e-280;
 
 /// The length of the vector of these numbers; of one, its size.
 #[inline]

@@ -28,10 +28,9 @@ impl<'a> LinearSpace<'a> {
         Inputs::over(columns).into()
     }
 
-    /// Rough scores may take so many bytes.
-    pub(in crate::space) fn with_room(mut self, bytes: u64) -> Self {
-        self.sieve.room = bytes;
-        self
+    /// For one search alone, in which rough scores may take so many bytes.
+    pub(in crate::space) fn for_one_search(self, bytes: u64) -> Self {
+        Self { sieve: Sieve::for_one_search(bytes), ..self }
     }
 }
 

@@ -17,7 +17,7 @@ use super::Inputs;
 use super::sift::{Sieve, is_below, runs};
 use crate::error::Result;
 use crate::parallel;
-use crate::space::ask::{Gain, Residuals};
+use crate::space::ask::{Gain, Residuals, SMALL};
 use crate::space::topb::{Tops, Wanted};
 
 /// It is worth it for so many columns, and where no more than one of so many values is other than 0.
@@ -33,7 +33,7 @@ const MANY_LEFT: usize = 16;
 /// With more values than that, a column is looked at in any case.
 const MOST_VALUES: usize = 1 << 12;
 
-/// Columns whose values are counted, or measured, in one go, and runs of columns that are looked at so.
+/// Columns whose values are counted in one go, and runs of columns that are looked at so.
 const TOGETHER: usize = 1 << 14;
 const RUNS: usize = 1 << 8;
 
@@ -48,6 +48,8 @@ pub(super) struct Rare {
     /// By numbers of values, from 0 on: what no column of that many, or fewer, is longer than. Those with more than there are here are
     /// looked at first.
     lengths: Vec<f64>,
+    /// How many columns, of those that are not, have so many values or more.
+    others: Vec<usize>,
 }
 
 /// By numbers of values: what no column of that many, or fewer, is better than. Not a number, or infinite, where nothing is known.
@@ -82,32 +84,38 @@ impl Rare {
             inputs.go_on()?;
             let range = k * columns.batch()..k * columns.batch() + squares.len();
             columns.square_dots(range.clone(), &ones, squares);
+            squares.iter_mut().for_each(|square| *square = lifted(*square));
             inputs.weigh(&range, squares, 2);
             Ok(())
         })?;
         let mut lengths = vec![0.0_f64; few + 1];
-        for (&count, square) in counts.iter().zip(squares).filter(|(count, _)| **count as usize <= few) {
+        for (&count, square) in
+            counts.iter().zip(squares).filter(|(count, _)| (1..=few).contains(&(**count as usize)))
+        {
             let longest = &mut lengths[count as usize];
             // A length that is no number is any.
             *longest = if square.is_finite() { longest.max(square.sqrt()) } else { f64::INFINITY };
         }
         (1..=few).for_each(|count| lengths[count] = lengths[count].max(lengths[count - 1]));
+        having.truncate(few + 1);
+        having.push(0);
+        (0..=few).rev().for_each(|count| having[count] += having[count + 1]);
         let first = runs((0..len).filter(|&p| counts[p] as usize > few), columns.batch());
-        Ok(Some(Self { counts, first, lengths }))
+        Ok(Some(Self { counts, first, lengths, others: having }))
     }
 
     /// Bytes that it takes, and what is made on the way, of so many columns, rows and outputs.
     pub(super) fn bytes(columns: usize, rows: usize, outputs: usize) -> u64 {
         let (made, searched) = (8 * columns, 8 * rows * (outputs + 2));
-        (4 * columns + made.max(searched)) as u64
+        (4 * columns + made.max(searched) + columns / MANY_LEFT * size_of::<Range<usize>>()) as u64
     }
 
     /// The columns that are not looked at first and have so many values or more, in runs of neighbours.
     fn others(&self, least: usize, most: usize) -> Vec<Range<usize>> {
-        let values = least as u32..self.lengths.len() as u32;
-        if values.is_empty() {
+        if self.others[least] == 0 {
             return Vec::new();
         }
+        let values = least as u32..self.lengths.len() as u32;
         runs((0..self.counts.len()).filter(|&p| values.contains(&self.counts[p])), most)
     }
 
@@ -116,7 +124,8 @@ impl Rare {
         let few = self.lengths.len() - 1;
         let of_rows = |size: &dyn Fn(usize) -> f64| greatest((0..v.rows).map(size).collect(), few);
         let squares = of_rows(&|row| v.of(row).map(|v| v * v).sum());
-        let score = self.lengths.iter().zip(&squares).map(|(length, square)| length * square.sqrt() * SLACK);
+        let score =
+            self.lengths.iter().zip(&squares).map(|(length, square)| length * lifted(*square).sqrt() * SLACK);
         let score: Vec<f64> = score.collect();
         let gain = gain.map_or_else(Vec::new, |gain| self.gains(v, gain, &score));
         Reach { score, gain }
@@ -125,7 +134,7 @@ impl Rare {
     fn gains(&self, v: Residuals<'_>, gain: &Gain<'_>, score: &[f64]) -> Vec<f64> {
         let few = self.lengths.len() - 1;
         let d = Residuals { v: &gain.curvature, ..v };
-        let part = |(v, d): (f64, f64)| if v == 0.0 { 0.0 } else { v * v / d };
+        let part = |(v, d): (f64, f64)| if v == 0.0 { 0.0 } else { v * (v / d) };
         let parts = greatest((0..v.rows).map(|row| v.of(row).zip(d.of(row)).map(part).sum()).collect(), few);
         // What is left of 1 after the part of the curvature, and the largest curvature, in any output.
         let (mut left, mut largest) = (vec![1.0_f64; few + 1], 0.0_f64);
@@ -138,9 +147,9 @@ impl Rare {
         }
         let bound = |k: usize| {
             let own = self.lengths[k] * self.lengths[k] * largest;
-            let by_curvature = parts[k] * own / (1.0 + own * left[k].max(0.0)) * SLACK;
+            let by_curvature = lifted(parts[k]) * own / (1.0 + own * left[k].max(0.0)) * SLACK;
             // Nor does the denominator make it more than the square of the score.
-            by_curvature.min(score[k] * score[k])
+            lifted(by_curvature.min(score[k] * score[k]))
         };
         (0..=few).map(bound).collect()
     }
@@ -156,6 +165,11 @@ impl Reach {
     pub(super) fn least_by_gain(&self, threshold: f64) -> usize {
         least(&self.gain, threshold)
     }
+}
+
+/// A number, or one that is no smaller where it may have lost digits, or all of itself. What is not a number stays so.
+fn lifted(x: f64) -> f64 {
+    if x < SMALL { SMALL } else { x }
 }
 
 /// The first that is not surely below.
@@ -210,14 +224,14 @@ impl Inputs<'_> {
             Ok(best.unwrap_or_else(|| Tops::new(wanted)))
         };
         let first = look(&rare.first, RUNS)?;
-        let others = rare.others(least(&first), batch);
-        if others.iter().map(Range::len).sum::<usize>() > len / MANY_LEFT {
+        let least = least(&first);
+        if rare.others[least] > len / MANY_LEFT {
             // Columns side by side are faster to look at.
             sieve.was_in_vain();
             let all: Vec<Range<usize>> = (0..len).step_by(batch).map(|p| p..len.min(p + batch)).collect();
             return look(&all, 1);
         }
-        Ok(first.merge(look(&others, RUNS)?))
+        Ok(first.merge(look(&rare.others(least, batch), RUNS)?))
     }
 }
 

@@ -55,6 +55,11 @@ enum Way<'s> {
 }
 
 impl Sieve {
+    /// For one search: it takes several to make up for the reading that finds out what columns of few values can be.
+    pub(in crate::space) fn for_one_search(room: u64) -> Self {
+        Self { room, rare: OnceLock::from(None), ..Self::default() }
+    }
+
     /// Remembers that a look at some columns before the others was in vain.
     pub(super) fn was_in_vain(&self) {
         self.in_vain.fetch_add(1, Ordering::Relaxed);

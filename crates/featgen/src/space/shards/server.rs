@@ -104,7 +104,7 @@ struct Shard<'s> {
 impl Shard<'_> {
     /// The columns as features, scored roughly first where there is memory for that.
     fn linear<'i>(&self, inputs: Inputs<'i>) -> LinearSpace<'i> {
-        LinearSpace::from(inputs).with_room(self.server.context.memory_allowed().unwrap_or(u64::MAX))
+        LinearSpace::from(inputs).for_one_search(self.server.context.memory_allowed().unwrap_or(u64::MAX))
     }
 
     fn answer(&self, request: &Request<'_>) -> Result<Vec<u8>> {
